@@ -1,0 +1,60 @@
+-- token bucket: src/limit/token_bucket.rs in Lua, equal in every field.
+--
+-- KEYS[1]  the state: two doubles, when the bucket was full (us) and how many
+--          tokens were taken since
+-- ARGV[1]  N, ARGV[2] P: the rate, N tokens per P microseconds
+-- ARGV[3]  capacity
+-- ARGV[4]  cost
+-- ARGV[5]  'take', 'peek' or 'charge'
+-- ARGV[6]  a number that comes back, so that no reply is taken for another's
+-- reply    allowed, remaining, retry after (us, -1: never), reset after (us),
+--          ARGV[6]
+--
+-- The caller keeps N <= 2^20, capacity + N < 2^25 and (capacity + N) * P < 2^53,
+-- so every product here is a whole number that a double holds exactly.
+local N, P = tonumber(ARGV[1]), tonumber(ARGV[2])
+local capacity, cost, mode = tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
+local most = math.min(33554431, floor_div(9007199254740991, P))
+
+local state = redis.call('GET', KEYS[1])
+local now = clock()
+local full_at, taken, repaired = now, 0, false
+if state then
+  full_at, taken = struct.unpack('>dd', state)
+  if full_at > now then
+    full_at, repaired = now, true
+  end
+  taken = math.min(taken, most)
+end
+
+local debt = taken * P - N * (now - full_at)
+if debt <= 0 then
+  full_at, taken, debt = now, 0, 0
+end
+
+local size = capacity * P
+local fits = cost <= capacity and debt + cost * P <= size
+local charged = cost > 0 and ((mode == 'take' and fits) or mode == 'charge')
+if charged then
+  local total = math.min(taken + cost, most)
+  debt = debt + (total - taken) * P
+  local periods = floor_div(now - full_at, P)
+  full_at = full_at + periods * P
+  taken = total - periods * N
+end
+
+local reset = ceil_div(debt, N)
+if charged or (repaired and not fits and mode ~= 'peek') then
+  -- Rounded up, and a second on top: a state may outlive its meaning, never
+  -- the other way round.
+  local ttl = string.format('%.0f', ceil_div(reset, 1000) + 1000)
+  redis.call('SET', KEYS[1], struct.pack('>dd', full_at, taken), 'PX', ttl)
+end
+
+local retry = 0
+if cost > capacity then
+  retry = -1
+elseif not fits then
+  retry = ceil_div(debt + cost * P - size, N)
+end
+return {fits and 1 or 0, math.max(0, floor_div(size - debt, P)), retry, reset, tonumber(ARGV[6])}

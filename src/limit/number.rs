@@ -1,0 +1,59 @@
+//! Numbers as PHP hands them over.
+
+use std::fmt;
+
+/// An `int|float` of PHP. An int is exact; a float stands for every number
+/// that rounds to it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Number {
+    /// A PHP int.
+    Int(i64),
+    /// A PHP float; may be NAN or INF.
+    Float(f64),
+}
+
+impl Number {
+    /// The nearest float, for comparing with a range.
+    pub fn as_f64(self) -> f64 {
+        match self {
+            Self::Int(int) => int as f64,
+            Self::Float(float) => float,
+        }
+    }
+
+    /// Whether this is 0.
+    pub fn is_zero(self) -> bool {
+        self.as_f64() == 0.0
+    }
+}
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Int(int) => int.fmt(f),
+            Self::Float(float) if float.is_nan() => f.write_str("NAN"),
+            Self::Float(float) if float.is_infinite() && *float > 0.0 => f.write_str("INF"),
+            Self::Float(float) if float.is_infinite() => f.write_str("-INF"),
+            Self::Float(float) => write!(f, "{float:?}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Number;
+
+    #[test]
+    fn prints_as_php_writes_it() {
+        let shown = [
+            Number::Int(-5),
+            Number::Float(0.5),
+            Number::Float(f64::NAN),
+            Number::Float(f64::INFINITY),
+            Number::Float(f64::NEG_INFINITY),
+            Number::Float(1e300),
+        ]
+        .map(|number| number.to_string());
+        assert_eq!(shown, ["-5", "0.5", "NAN", "INF", "-INF", "1e300"]);
+    }
+}

@@ -1,0 +1,127 @@
+//! Bytes to and from a server, none of it later than the deadline.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::mem::MaybeUninit;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use redis::{Parser, Value};
+use socket2::{Domain, SockAddr, Socket, Type};
+
+/// A connected socket and the parser of what comes from it.
+///
+/// The socket's own timeouts bound each read and write, so a call that is
+/// answered at once takes two system calls; they are set anew only where what
+/// is left of a deadline differs from them by more than [`SLACK`].
+pub struct Wire {
+    socket: Socket,
+    parser: Parser,
+    armed: Duration,
+}
+
+const SLACK: Duration = Duration::from_millis(1);
+
+impl Wire {
+    /// Connects over TCP.
+    pub fn tcp(address: SocketAddr, deadline: Instant) -> io::Result<Self> {
+        let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+        socket.set_tcp_nodelay(true)?;
+        socket.connect_timeout(&address.into(), left(deadline)?)?;
+        Ok(Self::over(socket))
+    }
+
+    /// Connects to a Unix socket.
+    pub fn unix(path: &Path, deadline: Instant) -> io::Result<Self> {
+        let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+        // A server that does not accept lets connects wait for as long as a
+        // write may.
+        socket.set_write_timeout(Some(left(deadline)?))?;
+        socket.connect(&SockAddr::unix(path)?)?;
+        Ok(Self::over(socket))
+    }
+
+    fn over(socket: Socket) -> Self {
+        Self {
+            socket,
+            parser: Parser::new(),
+            armed: Duration::ZERO,
+        }
+    }
+
+    /// Sends all of `bytes`.
+    pub fn send(&mut self, bytes: &[u8], deadline: Instant) -> io::Result<()> {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            arm(&self.socket, &mut self.armed, deadline)?;
+            match (&self.socket).write(rest) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(count) => rest = &rest[count..],
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Receives one reply; an error of the server is a reply too.
+    pub fn receive(&mut self, deadline: Instant) -> redis::RedisResult<Value> {
+        let reader = Reader {
+            socket: &self.socket,
+            armed: &mut self.armed,
+            deadline,
+        };
+        self.parser.parse_value(reader)
+    }
+
+    /// Whether nothing has come since the last reply: neither the end of the
+    /// connection nor a reply that nobody asked for.
+    pub fn is_quiet(&self) -> bool {
+        let mut byte = [MaybeUninit::uninit()];
+        let look = libc::MSG_PEEK | libc::MSG_DONTWAIT;
+        match self.socket.recv_with_flags(&mut byte, look) {
+            Ok(_) => false,
+            Err(error) => error.kind() == ErrorKind::WouldBlock,
+        }
+    }
+}
+
+/// Reads under a deadline. A server that sends a byte now and then must not
+/// stretch it, so what is left is looked at before every read.
+struct Reader<'a> {
+    socket: &'a Socket,
+    armed: &'a mut Duration,
+    deadline: Instant,
+}
+
+impl Read for Reader<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        loop {
+            arm(self.socket, self.armed, self.deadline)?;
+            let mut socket = self.socket;
+            match socket.read(into) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                other => return other,
+            }
+        }
+    }
+}
+
+/// Sees to it that the socket gives up when the deadline comes.
+fn arm(socket: &Socket, armed: &mut Duration, deadline: Instant) -> io::Result<()> {
+    let left = left(deadline)?;
+    if left.abs_diff(*armed) > SLACK {
+        socket.set_read_timeout(Some(left))?;
+        socket.set_write_timeout(Some(left))?;
+        *armed = left;
+    }
+    Ok(())
+}
+
+fn left(deadline: Instant) -> io::Result<Duration> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    if left < Duration::from_micros(1) {
+        return Err(ErrorKind::TimedOut.into());
+    }
+    Ok(left)
+}
