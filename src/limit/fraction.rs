@@ -63,9 +63,7 @@ impl Fraction {
 
     /// `size` times this, rounded up and within what a limit may be.
     pub fn scale_up(self, size: u32) -> u32 {
-        let scaled = u128::from(size)
-            .saturating_mul(self.num)
-            .div_ceil(self.den);
+        let scaled = u128::from(size).saturating_mul(self.num).div_ceil(self.den);
         scaled.min(u128::from(super::MAX_LIMIT)) as u32
     }
 

@@ -86,10 +86,8 @@ impl Rate {
     /// range of rates.
     #[must_use]
     pub(super) fn scaled(self, factor: Fraction, capacity: u32) -> Self {
-        let per_second = Fraction::new(
-            u128::from(self.tokens) * 1_000_000,
-            u128::from(self.period),
-        );
+        let per_second =
+            Fraction::new(u128::from(self.tokens) * 1_000_000, u128::from(self.period));
         per_second
             .times(factor)
             .filter(|scaled| (SLOWEST..=FASTEST).contains(&(scaled.num as f64 / scaled.den as f64)))

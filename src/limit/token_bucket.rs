@@ -11,9 +11,7 @@
 //! units of 1/P token. Nothing else is ever stored, so no fraction is lost.
 
 use super::error::{Argument, LimitError};
-use super::{
-    Ask, Decision, Fraction, Kind, MAX_LIMIT, MAX_TAKEN, Micros, Number, Outcome, Rate,
-};
+use super::{Ask, Decision, Fraction, Kind, MAX_LIMIT, MAX_TAKEN, Micros, Number, Outcome, Rate};
 
 /// So many tokens at once, refilled at a steady rate.
 ///
@@ -142,7 +140,9 @@ impl Kind for TokenBucket {
         let fits = ask.cost <= capacity && debt + ask.cost * period <= size;
         let charged = ask.takes(fits);
         if charged {
-            let taken = u64::from(bucket.taken).saturating_add(ask.cost).min(u64::from(most));
+            let taken = u64::from(bucket.taken)
+                .saturating_add(ask.cost)
+                .min(u64::from(most));
             debt += (taken - u64::from(bucket.taken)) * period;
             // Move the anchor over the whole periods since: it keeps the count
             // small and loses nothing, as each period brings whole tokens.

@@ -77,9 +77,9 @@ impl Enforcement {
 mod tests {
     use super::*;
     use crate::limit::{Ask, Key, Limit, Number, TokenBucket};
+    use crate::store::OnFailure;
     use crate::store::clock::ManualClock;
     use crate::store::memory::Memory;
-    use crate::store::OnFailure;
 
     fn ask(enforcement: Enforcement, store: &dyn Store, limit: &Limit) -> Enforced {
         let question = Question {
@@ -110,7 +110,12 @@ mod tests {
         let second = ask(observe, &store, &limit);
         assert!(second.would_deny && second.answer.decision.allowed);
         assert_eq!(second.answer.decision.remaining, 0);
-        assert!(!ask(Enforcement::default(), &store, &limit).answer.decision.allowed);
+        assert!(
+            !ask(Enforcement::default(), &store, &limit)
+                .answer
+                .decision
+                .allowed
+        );
     }
 
     #[test]
@@ -124,7 +129,12 @@ mod tests {
             let enforced = ask(off, &store, &limit);
             assert!(enforced.answer.decision.allowed && !enforced.would_deny);
         }
-        assert!(ask(Enforcement::default(), &store, &limit).answer.decision.allowed);
+        assert!(
+            ask(Enforcement::default(), &store, &limit)
+                .answer
+                .decision
+                .allowed
+        );
     }
 
     #[test]

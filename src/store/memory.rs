@@ -67,7 +67,9 @@ fn name_of(key: Key<'_>, identity: Identity) -> Vec<u8> {
 
 impl<C: Clock> Store for Memory<C> {
     fn decide(&self, question: &Question<'_>) -> Result<Answer, Fault> {
-        let Question { key, limit, ask, .. } = *question;
+        let Question {
+            key, limit, ask, ..
+        } = *question;
         let name = name_of(key, limit.identity());
         let decision = match limit {
             Limit::TokenBucket(kind) => self.run(
@@ -109,7 +111,7 @@ impl<C: Clock> Store for Memory<C> {
         }
     }
 
-    fn wall_clock(&self) -> Micros {
-        self.clock.now().after(self.unix)
+    fn unix_time(&self) -> Option<Micros> {
+        Some(self.clock.now().after(self.unix))
     }
 }

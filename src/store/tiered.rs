@@ -75,11 +75,7 @@ impl Tiered {
         self.redis.decide(question)
     }
 
-    fn answer_without_redis(
-        &self,
-        question: &Question<'_>,
-        fault: Fault,
-    ) -> Result<Answer, Fault> {
+    fn answer_without_redis(&self, question: &Question<'_>, fault: Fault) -> Result<Answer, Fault> {
         let untouched = question.limit.untouched();
         let open = Answer {
             decision: untouched,

@@ -42,9 +42,7 @@ impl Connection {
             Address::Tcp { host, port } => resolver
                 .resolve(host, *port, deadline)
                 .map_err(|error| format!("cannot resolve the host: {}", describe(&error)))
-                .map(|address| {
-                    Wire::tcp(address, deadline).inspect_err(|_| resolver.forget())
-                })?,
+                .map(|address| Wire::tcp(address, deadline).inspect_err(|_| resolver.forget()))?,
         }
         .map_err(|error| format!("cannot connect: {}", describe(&error)))?;
         let mut connection = Self {
@@ -77,7 +75,11 @@ impl Connection {
         }
         for script in scripts.all() {
             let mut load = redis::cmd("SCRIPT");
-            queue("SCRIPT LOAD", &script.sha, load.arg("LOAD").arg(&script.source));
+            queue(
+                "SCRIPT LOAD",
+                &script.sha,
+                load.arg("LOAD").arg(&script.source),
+            );
         }
         self.wire
             .send(&bytes, deadline)
@@ -124,7 +126,10 @@ impl Connection {
             Mode::Peek => "peek",
             Mode::Charge => "charge",
         };
-        self.command.arg(ask.cost.min(MOST)).arg(mode).arg(self.sequence);
+        self.command
+            .arg(ask.cost.min(MOST))
+            .arg(mode)
+            .arg(self.sequence);
 
         let mut reply = self.round_trip(deadline)?;
         if matches!(&reply, Value::ServerError(error) if error.code() == "NOSCRIPT") {
@@ -143,9 +148,7 @@ impl Connection {
                     Value::Int(retry),
                     Value::Int(reset),
                     Value::Int(sequence),
-                ] if sequence == i64::from(self.sequence) => {
-                    Ok([allowed, remaining, retry, reset])
-                }
+                ] if sequence == i64::from(self.sequence) => Ok([allowed, remaining, retry, reset]),
                 _ => Err("the reply belongs to another call".into()),
             },
             other => Err(format!("answered with {}", show(&other))),

@@ -90,17 +90,17 @@ impl Dsn {
     pub fn parse(text: &str) -> Result<Self, DsnError> {
         let refuse = |what: &str| Err(DsnError(what.to_owned()));
         let Some((scheme, rest)) = text.split_once("://") else {
-            return refuse("the DSN has no scheme");
+            return refuse("it has no scheme");
         };
         let mut dsn = match scheme {
             "redis" => Self::of_url(text)?,
             "unix" => Self::of_path(rest.split('?').next().unwrap_or_default())?,
             "rediss" | "redis+sentinel" | "redis+cluster" => {
                 return Err(DsnError(format!(
-                    "{scheme}:// is not supported by this version"
+                    "{scheme}:// is a scheme this version does not support"
                 )));
             }
-            _ => return refuse("the DSN's scheme is neither redis nor unix"),
+            _ => return refuse("its scheme is neither redis nor unix"),
         };
         if let Some((_, query)) = text.split_once('?') {
             for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
@@ -125,7 +125,7 @@ impl Dsn {
 
     fn of_url(text: &str) -> Result<Self, DsnError> {
         // The parser's own messages are short and quote nothing.
-        let url = Url::parse(text).map_err(|error| DsnError(format!("the DSN has an {error}")))?;
+        let url = Url::parse(text).map_err(|error| DsnError(format!("it has an {error}")))?;
         let host = match url.host() {
             Some(url::Host::Domain(name)) => decode(name)?,
             Some(url::Host::Ipv4(address)) => address.to_string(),
@@ -133,10 +133,10 @@ impl Dsn {
             None => String::new(),
         };
         if host.is_empty() {
-            return Err(DsnError("the DSN names no host".into()));
+            return Err(DsnError("it names no host".into()));
         }
         if url.fragment().is_some() {
-            return Err(DsnError("the DSN has a # in it".into()));
+            return Err(DsnError("it has a # in it".into()));
         }
         let mut dsn = Self::at(Address::Tcp {
             host,
@@ -149,7 +149,7 @@ impl Dsn {
             // tools of old, and a user to a URL. Better asked than guessed.
             (_, None) => {
                 return Err(DsnError(
-                    "the DSN has a user without a password; a password alone is written :password@"
+                    "it has a user without a password; a password alone is written :password@"
                         .into(),
                 ));
             }
@@ -168,7 +168,7 @@ impl Dsn {
     fn of_path(path: &str) -> Result<Self, DsnError> {
         if !path.starts_with('/') {
             return Err(DsnError(
-                "the DSN names no absolute path: unix:// is followed by a third slash".into(),
+                "it names no absolute path: unix:// is followed by a third slash".into(),
             ));
         }
         Ok(Self::at(Address::Unix(decode(path)?.into())))
@@ -181,9 +181,9 @@ impl Dsn {
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), DsnError> {
         match name {
             "db" => {
-                self.database = value.parse().map_err(|_| {
-                    DsnError("the DSN's database must be a number from 0 on".into())
-                })?;
+                self.database = value
+                    .parse()
+                    .map_err(|_| DsnError("its database must be a number from 0 on".into()))?;
             }
             "user" => self.user = Some(value.to_owned()),
             "password" => self.password = Some(Secret(value.to_owned())),
@@ -193,7 +193,7 @@ impl Dsn {
             _ => {
                 let name: String = name.chars().filter(|c| !c.is_control()).take(40).collect();
                 return Err(DsnError(format!(
-                    "the DSN has an option \"{name}\", which is none of db, user, password, \
+                    "it has an option \"{name}\", which is none of db, user, password, \
                      prefix, timeout, connect_timeout"
                 )));
             }
@@ -208,7 +208,7 @@ fn time(name: &str, value: &str) -> Result<Duration, DsnError> {
         .filter(|time| TIMES.contains(time))
         .ok_or_else(|| {
             DsnError(format!(
-                "the DSN's {name} must be a time from 1ms to 60s, such as 50ms"
+                "its {name} must be a time from 1ms to 60s, such as 50ms"
             ))
         })
 }
@@ -217,7 +217,7 @@ fn decode(text: &str) -> Result<String, DsnError> {
     percent_decode_str(text)
         .decode_utf8()
         .map(std::borrow::Cow::into_owned)
-        .map_err(|_| DsnError("the DSN is not UTF-8 once its %-escapes are read".into()))
+        .map_err(|_| DsnError("it is not UTF-8 once its %-escapes are read".into()))
 }
 
 impl fmt::Display for Dsn {
@@ -281,15 +281,19 @@ mod tests {
 
     #[test]
     fn logins_and_options() {
-        let dsn = Dsn::parse("redis://app:p%40ss@cache/1?timeout=20ms&connect_timeout=0.01&prefix=x:")
-            .unwrap();
+        let dsn =
+            Dsn::parse("redis://app:p%40ss@cache/1?timeout=20ms&connect_timeout=0.01&prefix=x:")
+                .unwrap();
         assert_eq!(dsn.user.as_deref(), Some("app"));
         assert_eq!(dsn.password.as_ref().unwrap().reveal(), "p@ss");
         assert_eq!(dsn.timeout, Some(Duration::from_millis(20)));
         assert_eq!(dsn.connect_timeout, Some(Duration::from_millis(10)));
         assert_eq!(dsn.prefix.as_deref(), Some(&b"x:"[..]));
         let alone = Dsn::parse("redis://:secret@cache").unwrap();
-        assert_eq!((alone.user, alone.password.unwrap().reveal()), (None, "secret"));
+        assert_eq!(
+            (alone.user, alone.password.unwrap().reveal()),
+            (None, "secret")
+        );
     }
 
     #[test]
@@ -298,7 +302,7 @@ mod tests {
             ("", "no scheme"),
             ("127.0.0.1:6379", "no scheme"),
             ("http://user:hunter2@host", "neither redis nor unix"),
-            ("rediss://:hunter2@host", "not supported"),
+            ("rediss://:hunter2@host", "does not support"),
             ("redis://", "no host"),
             ("redis:///3", "no host"),
             ("redis://:hunter2@", "host"),
@@ -324,7 +328,10 @@ mod tests {
                 Err(error) => error.to_string(),
             };
             assert!(message.contains(reason), "{text}: {message}");
-            assert!(!message.contains("hunter2") && !message.contains("hun#"), "{message}");
+            assert!(
+                !message.contains("hunter2") && !message.contains("hun#"),
+                "{message}"
+            );
         }
     }
 
@@ -332,6 +339,9 @@ mod tests {
     fn printing_hides_the_password() {
         let dsn = Dsn::parse("redis://app:hunter2@cache/1").unwrap();
         assert_eq!(dsn.to_string(), "redis://app:***@cache:6379/1");
-        assert_eq!(format!("{dsn:?} {:?}", dsn.password), "redis://app:***@cache:6379/1 Some(***)");
+        assert_eq!(
+            format!("{dsn:?} {:?}", dsn.password),
+            "redis://app:***@cache:6379/1 Some(***)"
+        );
     }
 }

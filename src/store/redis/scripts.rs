@@ -25,9 +25,7 @@ impl Scripts {
         thread_local! {
             static STANDARD: OnceCell<Rc<Scripts>> = const { OnceCell::new() };
         }
-        STANDARD.with(|scripts| {
-            Rc::clone(scripts.get_or_init(|| Rc::new(Self::with_clock(CLOCK))))
-        })
+        STANDARD.with(|scripts| Rc::clone(scripts.get_or_init(|| Rc::new(Self::with_clock(CLOCK)))))
     }
 
     /// The scripts with another `clock()` in Lua, so that a test can set time.

@@ -196,9 +196,8 @@ impl Mapping {
         File::open("/dev/urandom")
             .and_then(|random| random.read_exact_at(&mut secret, 0))
             .map_err(|error| MappingError::new("/dev/urandom", &error))?;
-        let [first, second] = [0, 8].map(|at| {
-            u64::from_ne_bytes(std::array::from_fn(|byte| secret[at + byte]))
-        });
+        let [first, second] =
+            [0, 8].map(|at| u64::from_ne_bytes(std::array::from_fn(|byte| secret[at + byte])));
         let header = Header {
             magic: MAGIC,
             layout: LAYOUT,
@@ -238,9 +237,8 @@ impl Mapping {
         let mut resident = vec![0_u8; self.size / HEADER];
         // SAFETY: one byte per page of a mapping that is a whole number of
         // pages long.
-        let told = unsafe {
-            libc::mincore(self.base.as_ptr().cast(), self.size, resident.as_mut_ptr())
-        };
+        let told =
+            unsafe { libc::mincore(self.base.as_ptr().cast(), self.size, resident.as_mut_ptr()) };
         if told != 0 {
             resident.fill(1);
         }

@@ -9,7 +9,7 @@ mod slot;
 mod table;
 
 pub use boot_clock::BootClock;
-pub use mapping::{Mapping, MappingError};
+pub use mapping::{MAX_SIZE, MIN_SIZE, Mapping, MappingError};
 pub use table::{Table, TableStatus};
 
 use std::sync::Arc;
@@ -41,7 +41,9 @@ impl<C: Clock> SharedMemory<C> {
 
 impl<C: Clock> Store for SharedMemory<C> {
     fn decide(&self, question: &Question<'_>) -> Result<Answer, Fault> {
-        let Question { key, limit, ask, .. } = *question;
+        let Question {
+            key, limit, ask, ..
+        } = *question;
         let place = self.table.place(key, limit.identity());
         let decision = match limit {
             Limit::TokenBucket(kind) => self.table.decide(place, &self.clock, kind, ask),

@@ -1,0 +1,229 @@
+//! The one argument of every limiter's constructor: which store it asks.
+
+use std::rc::Rc;
+
+use ext_php_rs::ffi::{IS_OBJECT, zend_object, zval};
+use ext_php_rs::types::{ZendObject, Zval};
+
+use crate::limit::{Ask, Key, Limit};
+use crate::php::call::{Call, Result, Thrown};
+use crate::php::class::{Native, Parameter, Type, optional, payload_of};
+use crate::php::surface::decision;
+use crate::php::surface::store::StoreHandle;
+use crate::php::{errors, settings, stores, zend};
+use crate::store::redis::{Address, Dsn};
+use crate::store::{Enforced, Fault, Question, Store};
+
+/// What a limiter asks.
+pub enum Target {
+    /// Whatever the default is when it is asked.
+    Default,
+    /// A store of its own.
+    Own(Rc<dyn Store>),
+}
+
+/// `string|\Redis|Sluice\Store|null $store = null`. A DSN holds a password, so
+/// it stays out of stack traces.
+pub const PARAMETER: Parameter = optional(
+    "store",
+    Type::class("Redis|Sluice\\Store")
+        .or(Type::STRING)
+        .or_null(),
+    "null",
+)
+.sensitive();
+
+impl Target {
+    /// Reads the constructor's argument.
+    pub fn of(call: &Call<'_>) -> Result<Self> {
+        call.expect(0, 1)?;
+        if call.is_null(1) {
+            return Ok(Self::Default);
+        }
+        // SAFETY: argument 1 was given.
+        let value = unsafe { &*call.argument(1) };
+        // SAFETY: every value knows its type.
+        if u32::from(unsafe { value.u1.v.type_ }) == IS_OBJECT {
+            return Self::of_object(call, value);
+        }
+        let store = match std::str::from_utf8(call.bytes(1)?) {
+            Ok(text) => stores::redis_at(text).map_err(|error| error.to_string()),
+            Err(_) => Err("it is not UTF-8".to_owned()),
+        };
+        store
+            .map(Self::Own)
+            .map_err(|message| errors::throw_config(1, &format!("must be a DSN: {message}")))
+    }
+
+    fn of_object(call: &Call<'_>, value: &zval) -> Result<Self> {
+        // SAFETY: the value is an object, alive through the call; one of class
+        // Store was made by us.
+        unsafe {
+            let object = value.value.obj;
+            if (*object).ce == StoreHandle::class().entry() {
+                return payload_of::<StoreHandle>(object)
+                    .map(|handle| Self::Own(Rc::clone(&handle.store)))
+                    .ok_or(Thrown);
+            }
+            if is_redis(object) {
+                return of_phpredis(&*object).map(Self::Own);
+            }
+        }
+        Err(call.type_error(1, "Redis|Sluice\\Store|string|null"))
+    }
+
+    /// Puts a question, enforces the answer, and turns a fault into an
+    /// exception.
+    pub fn ask(&self, key: &[u8], limit: &Limit, ask: Ask) -> Result<Enforced> {
+        let hot = settings::hot();
+        let question = Question {
+            key: Key::unnamed(key),
+            limit,
+            ask,
+            on_failure: hot.on_failure,
+        };
+        self.with(|store| hot.enforcement.decide(store, &question))
+            .map_err(|fault| errors::throw_store(&fault.message))
+    }
+
+    /// `allow()`: takes, and answers with a bool.
+    pub fn allow(&self, call: &mut Call<'_>, limit: &Limit, cost: u64) -> Result {
+        let enforced = self.ask(call.bytes(1)?, limit, Ask::take(cost))?;
+        Zval::set_bool(call.result(), enforced.answer.decision.allowed);
+        Ok(())
+    }
+
+    /// `attempt()` and `peek()`: answers with a decision.
+    pub fn decide(&self, call: &mut Call<'_>, limit: &Limit, ask: Ask) -> Result {
+        let (key, value) = call.key(1)?;
+        let enforced = self.ask(key, limit, ask)?;
+        let wall = self.with(|store| store.unix_time());
+        decision::put(call.result(), &enforced, value, limit, wall);
+        Ok(())
+    }
+
+    /// `reset()`.
+    ///
+    /// Where Redis cannot be reached, the host's own count is forgotten and,
+    /// unless the policy is to throw, that is all.
+    pub fn reset(&self, key: &[u8], limit: &Limit) -> Result {
+        let policy = settings::hot().on_failure.policy;
+        match self.with(|store| store.reset(Key::unnamed(key), limit)) {
+            Err(Fault { message }) if policy == crate::store::Failure::Throw => {
+                Err(errors::throw_store(&message))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn with<T>(&self, use_it: impl FnOnce(&dyn Store) -> T) -> T {
+        match self {
+            Self::Default => stores::with_default(use_it),
+            Self::Own(store) => use_it(&**store),
+        }
+    }
+}
+
+/// The number of tokens asked for: argument `number`, 1 if it is missing.
+pub fn cost(call: &Call<'_>, number: usize) -> Result<u64> {
+    if !call.has(number) {
+        return Ok(1);
+    }
+    let cost = call.long(number)?;
+    u64::try_from(cost)
+        .map_err(|_| call.value_error(number, &format!("must be 0 or more tokens, {cost} given")))
+}
+
+/// Whether this is a `\Redis` of phpredis, or a child of it.
+unsafe fn is_redis(object: *mut zend_object) -> bool {
+    const NO_AUTOLOAD: u32 = 0x80;
+    // SAFETY: looks up a class by name, in a request; the caller has a live
+    // object.
+    unsafe {
+        let name = zend::raw::ext_php_rs_zend_string_init(c"Redis".as_ptr(), 5, false);
+        let redis = zend::raw::zend_lookup_class_ex(name, std::ptr::null_mut(), NO_AUTOLOAD);
+        zend::raw::ext_php_rs_zend_string_release(name);
+        !redis.is_null()
+            && ((*object).ce == redis || zend::instanceof_function_slow((*object).ce, redis))
+    }
+}
+
+/// The server that a connected `\Redis` talks to. Its socket stays its own:
+/// two users of one would read each other's replies.
+fn of_phpredis(object: &ZendObject) -> Result<Rc<dyn Store>> {
+    let cannot = |why: &str| {
+        errors::throw_config(
+            1,
+            &format!(
+                "must be a connected Redis object, and this one {why}; connect it first, or pass a DSN"
+            ),
+        )
+    };
+    let ask = |method: &str| -> Result<Zval> {
+        object
+            .try_call_method(method, vec![])
+            .map_err(|_| cannot("does not tell where it is connected"))
+    };
+    if ask("isConnected")?.bool() != Some(true) {
+        return Err(cannot("is not connected"));
+    }
+    let host = ask("getHost")?.string().filter(|host| !host.is_empty());
+    let host = host.ok_or_else(|| cannot("does not tell its host"))?;
+    if host.starts_with("tls://") || host.starts_with("ssl://") {
+        return Err(cannot(
+            "is connected over TLS, whose settings it does not tell",
+        ));
+    }
+    let host = host
+        .trim_start_matches("tcp://")
+        .trim_start_matches("unix://");
+    let address = if host.starts_with('/') {
+        Address::Unix(host.into())
+    } else {
+        let port = ask("getPort")?.long();
+        Address::Tcp {
+            host: host.to_owned(),
+            port: port
+                .and_then(|port| u16::try_from(port).ok())
+                .filter(|port| *port > 0)
+                .ok_or_else(|| cannot("does not tell its port"))?,
+        }
+    };
+    let mut dsn = Dsn::at(address);
+    let database = ask("getDbNum")?.long();
+    dsn.database = database
+        .and_then(|number| u32::try_from(number).ok())
+        .ok_or_else(|| cannot("does not tell its database"))?;
+    let auth = ask("getAuth")?;
+    if let Some(password) = auth.string() {
+        set_login(&mut dsn, None, &password);
+    } else if let Some(parts) = auth.array() {
+        let parts: Vec<String> = parts.values().filter_map(Zval::string).collect();
+        match parts.as_slice() {
+            [password] => set_login(&mut dsn, None, password),
+            [user, password] => set_login(&mut dsn, Some(user), password),
+            _ => {}
+        }
+    }
+    // Redis::OPT_PREFIX is 2.
+    let option = Zval::try_from(2_i64).map_err(|_| Thrown)?;
+    let prefix = object
+        .try_call_method("getOption", vec![&option])
+        .ok()
+        .and_then(|value| value.string())
+        .unwrap_or_default();
+    let ours = settings::get(|settings| settings.prefix.clone());
+    dsn.prefix = Some(format!("{prefix}{ours}").into_bytes());
+    let identity = format!(
+        "{dsn}\0{prefix}\0{:?}\0{}",
+        dsn.user,
+        dsn.password.as_ref().map_or("", |secret| secret.reveal())
+    );
+    Ok(stores::redis(dsn, &identity))
+}
+
+fn set_login(dsn: &mut Dsn, user: Option<&str>, password: &str) {
+    // Both options take any text.
+    let _ = user.map(|user| dsn.set("user", user));
+    let _ = dsn.set("password", password);
+}
