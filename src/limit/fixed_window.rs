@@ -103,6 +103,7 @@ impl FixedWindow {
 impl Kind for FixedWindow {
     type State = Window;
 
+    #[inline(always)]
     fn decide(&self, state: Option<Window>, now: Micros, ask: Ask) -> Outcome<Window> {
         if self.limit == 0 {
             return Outcome::of_nothing(ask);

@@ -79,11 +79,11 @@ impl Fraction {
             let slope = self.den * c - self.num * d;
             let wanted = gap / slope;
             let mut k = wanted;
-            if c > 0 {
-                k = k.min((max_num - a) / c);
-            }
-            if d > 0 {
-                k = k.min(max_den.saturating_sub(b) / d);
+            for most in [
+                (max_num - a).checked_div(c),
+                max_den.saturating_sub(b).checked_div(d),
+            ] {
+                k = k.min(most.unwrap_or(k));
             }
             a += k * c;
             b += k * d;

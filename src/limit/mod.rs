@@ -91,6 +91,9 @@ impl Limit {
     /// stop at [`MAX_LIMIT`].
     #[must_use]
     pub fn scaled(&self, factor: Fraction) -> Self {
+        if factor == Fraction::ONE {
+            return *self;
+        }
         match self {
             Self::TokenBucket(bucket) => Self::TokenBucket(bucket.scaled(factor)),
             Self::FixedWindow(window) => Self::FixedWindow(window.scaled(factor)),

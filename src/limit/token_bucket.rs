@@ -104,6 +104,7 @@ impl TokenBucket {
 impl Kind for TokenBucket {
     type State = Bucket;
 
+    #[inline(always)]
     fn decide(&self, state: Option<Bucket>, now: Micros, ask: Ask) -> Outcome<Bucket> {
         let Some(rate) = self.rate else {
             return Outcome::of_nothing(ask);

@@ -5,7 +5,7 @@ use ext_php_rs::zend::ModuleEntry;
 use ext_php_rs::{info_table_end, info_table_row, info_table_start};
 
 use super::{stores, zend};
-use crate::store::Status;
+use crate::store::{Status, Store};
 
 /// Prints the section.
 pub extern "C" fn print(module: *mut ModuleEntry) {

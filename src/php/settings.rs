@@ -1,6 +1,6 @@
 //! The directives of php.ini, parsed when they change and never again.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::ffi::{CStr, c_int, c_void};
 use std::time::Duration;
 
@@ -74,8 +74,8 @@ impl Settings {
 }
 
 thread_local! {
-    static HOT: Cell<Hot> = const {
-        Cell::new(Hot {
+    static HOT: RefCell<Hot> = const {
+        RefCell::new(Hot {
             enforcement: Enforcement { mode: Enforcing::Enforce, scale: Fraction::ONE },
             on_failure: OnFailure { policy: Failure::Local, local_share: Fraction::ONE },
         })
@@ -83,9 +83,10 @@ thread_local! {
     static SETTINGS: RefCell<Settings> = const { RefCell::new(Settings::new()) };
 }
 
-/// The settings of every decision.
-pub fn hot() -> Hot {
-    HOT.get()
+/// Lends the settings of every decision.
+#[inline]
+pub fn with_hot<T>(use_it: impl FnOnce(&Hot) -> T) -> T {
+    HOT.with_borrow(use_it)
 }
 
 /// A copy of a part of the other settings.
@@ -292,9 +293,7 @@ fn set(change: impl FnOnce(&mut Settings)) {
 }
 
 fn set_hot(change: impl FnOnce(&mut Hot)) {
-    let mut hot = HOT.get();
-    change(&mut hot);
-    HOT.set(hot);
+    HOT.with_borrow_mut(change);
 }
 
 fn apply_store(text: &str) -> Result<(), String> {

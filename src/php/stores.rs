@@ -14,13 +14,13 @@ use std::sync::Arc;
 use once_cell::sync::OnceCell;
 
 use super::settings::{self, Settings};
-use crate::limit::Micros;
-use crate::store::Store;
+use crate::limit::{Key, Limit, Micros};
 use crate::store::clock::{Clock, ManualClock};
 use crate::store::memory::Memory;
 use crate::store::redis::{Dsn, DsnError, Redis};
 use crate::store::shm::{BootClock, Mapping, MappingError, SharedMemory, Table};
 use crate::store::tiered::Tiered;
+use crate::store::{Answer, Fault, Question, Status, Store};
 
 /// The table that every process forked off this one shares.
 static TABLE: OnceCell<Arc<Table>> = OnceCell::new();
@@ -33,13 +33,76 @@ thread_local! {
     static WORKER: RefCell<Worker> = RefCell::default();
 }
 
+/// The stores that PHP code can hold. Not `dyn Store`: on the way through
+/// shared memory the compiler then sees one function from PHP to the slot, and
+/// leaves out what its caller does not use.
+pub enum AnyStore {
+    SharedMemory(SharedMemory),
+    Redis(Tiered),
+    Memory(Memory<MovableClock>),
+}
+
+macro_rules! each {
+    ($any:expr, $store:ident => $use_it:expr) => {
+        match $any {
+            AnyStore::SharedMemory($store) => $use_it,
+            AnyStore::Redis($store) => $use_it,
+            AnyStore::Memory($store) => $use_it,
+        }
+    };
+}
+
+impl Store for AnyStore {
+    #[inline(always)]
+    fn decide(&self, question: &Question<'_>) -> Result<Answer, Fault> {
+        each!(self, store => store.decide(question))
+    }
+
+    fn reset(&self, key: Key<'_>, limit: &Limit) -> Result<(), Fault> {
+        each!(self, store => store.reset(key, limit))
+    }
+
+    fn status(&self) -> Status {
+        each!(self, store => store.status())
+    }
+
+    fn unix_time(&self) -> Option<Micros> {
+        each!(self, store => store.unix_time())
+    }
+}
+
+impl AnyStore {
+    /// Moves the store's clock on, if it is one that can be moved.
+    pub fn advance(&self, by: Micros) -> bool {
+        let Self::Memory(memory) = self else {
+            return false;
+        };
+        memory.clock().ahead.advance(by);
+        true
+    }
+}
+
+/// Unix time that `advance()` moves on: the system's, or one that otherwise
+/// stands still.
+pub struct MovableClock {
+    runs: bool,
+    ahead: ManualClock,
+}
+
+impl Clock for MovableClock {
+    fn now(&self) -> Micros {
+        let running = if self.runs { unix_now() } else { Micros::ZERO };
+        running.after(self.ahead.now())
+    }
+}
+
 #[derive(Default)]
 struct Worker {
-    default: Option<Rc<dyn Store>>,
-    fake: Option<Rc<dyn Store>>,
-    redis: HashMap<String, Rc<Tiered>>,
+    default: Option<Rc<AnyStore>>,
+    fake: Option<Rc<AnyStore>>,
+    redis: HashMap<String, Rc<AnyStore>>,
     /// Stands in for shared memory where there is none.
-    alone: Option<Rc<dyn Store>>,
+    alone: Option<Rc<AnyStore>>,
 }
 
 /// Maps the shared memory. In MINIT, before php-fpm forks its workers.
@@ -57,7 +120,8 @@ pub fn map_shared_memory() -> Result<(), MappingError> {
 }
 
 /// Asks `use_it` with the store that a limiter without one of its own uses.
-pub fn with_default<T>(use_it: impl FnOnce(&dyn Store) -> T) -> T {
+#[inline(always)]
+pub fn with_default<T>(use_it: impl FnOnce(&AnyStore) -> T) -> T {
     WORKER.with_borrow_mut(|worker| {
         let store = match (&worker.fake, &worker.default) {
             (Some(fake), _) => fake,
@@ -72,7 +136,7 @@ pub fn with_default<T>(use_it: impl FnOnce(&dyn Store) -> T) -> T {
 }
 
 /// The default store itself, whichever it is now.
-pub fn default() -> Rc<dyn Store> {
+pub fn default() -> Rc<AnyStore> {
     with_default(|_| ());
     WORKER.with_borrow(|worker| {
         let kept = worker.fake.as_ref().or(worker.default.as_ref());
@@ -80,13 +144,13 @@ pub fn default() -> Rc<dyn Store> {
     })
 }
 
-fn make_default(worker: &mut Worker) -> Rc<dyn Store> {
+fn make_default(worker: &mut Worker) -> Rc<AnyStore> {
     let settings = settings::get(Settings::clone);
     match Dsn::parse(&settings.store) {
         Ok(dsn) => worker.redis(dsn, &settings.store, &settings),
         // The directive takes only a DSN or nothing.
         Err(_) => match local_table() {
-            Some(shared) => Rc::new(shared),
+            Some(shared) => Rc::new(AnyStore::SharedMemory(shared)),
             None => Rc::clone(worker.alone()),
         },
     }
@@ -99,33 +163,19 @@ pub fn forget_default() {
 }
 
 /// This host's shared memory; where there is none, this process alone.
-pub fn shared_memory() -> Rc<dyn Store> {
+pub fn shared_memory() -> Rc<AnyStore> {
     match local_table() {
-        Some(shared) => Rc::new(shared),
+        Some(shared) => Rc::new(AnyStore::SharedMemory(shared)),
         None => WORKER.with_borrow_mut(|worker| Rc::clone(worker.alone())),
     }
 }
 
-/// A store in this process alone, under real time moved on by `ahead`.
-pub fn memory(ahead: Rc<ManualClock>) -> Rc<dyn Store> {
-    let clock = Ahead {
-        clock: BootClock,
-        ahead,
-    };
-    let unix = unix_now().since(BootClock.now());
-    Rc::new(Memory::new(clock, unix))
-}
-
-/// Real time, moved on by what a test has added.
-struct Ahead {
-    clock: BootClock,
-    ahead: Rc<ManualClock>,
-}
-
-impl Clock for Ahead {
-    fn now(&self) -> Micros {
-        self.clock.now().after(self.ahead.now())
-    }
+/// A store in this process alone, under the system's time.
+pub fn memory() -> Rc<AnyStore> {
+    Rc::new(AnyStore::Memory(Memory::new(MovableClock {
+        runs: true,
+        ahead: ManualClock::default(),
+    })))
 }
 
 /// Unix time by the system's clock.
@@ -137,28 +187,27 @@ pub fn unix_now() -> Micros {
 }
 
 /// The worker's store for a DSN, by the settings of now.
-pub fn redis_at(text: &str) -> Result<Rc<dyn Store>, DsnError> {
+pub fn redis_at(text: &str) -> Result<Rc<AnyStore>, DsnError> {
     let dsn = Dsn::parse(text)?;
     Ok(redis(dsn, text))
 }
 
 /// The worker's store for a DSN with options that its text does not have.
-pub fn redis(dsn: Dsn, identity: &str) -> Rc<dyn Store> {
+pub fn redis(dsn: Dsn, identity: &str) -> Rc<AnyStore> {
     let settings = settings::get(Settings::clone);
     WORKER.with_borrow_mut(|worker| worker.redis(dsn, identity, &settings))
 }
 
 impl Worker {
-    fn alone(&mut self) -> &Rc<dyn Store> {
-        self.alone
-            .get_or_insert_with(|| memory(Rc::new(ManualClock::default())))
+    fn alone(&mut self) -> &Rc<AnyStore> {
+        self.alone.get_or_insert_with(memory)
     }
 
-    fn redis(&mut self, mut dsn: Dsn, identity: &str, settings: &Settings) -> Rc<dyn Store> {
+    fn redis(&mut self, mut dsn: Dsn, identity: &str, settings: &Settings) -> Rc<AnyStore> {
         let budget = settings.budget();
         let name = format!("{identity}\0{}\0{budget:?}", settings.prefix);
         if let Some(store) = self.redis.get(&name) {
-            return Rc::clone(store) as Rc<dyn Store>;
+            return Rc::clone(store);
         }
         if self.redis.len() >= MOST_REDIS {
             self.redis.retain(|_, store| Rc::strong_count(store) > 1);
@@ -166,10 +215,9 @@ impl Worker {
         if dsn.prefix.is_none() {
             dsn.prefix = Some(settings.prefix.clone().into_bytes());
         }
-        let store = Rc::new(Tiered::new(
-            Redis::new(dsn, budget),
-            local_table().map(|shared| Box::new(shared) as Box<dyn Store>),
-        ));
+        let local = local_table().map(|shared| Box::new(shared) as Box<dyn Store>);
+        let tiered = Tiered::new(Redis::new(dsn, budget), local);
+        let store = Rc::new(AnyStore::Redis(tiered));
         self.redis.insert(name, Rc::clone(&store));
         store
     }
@@ -179,9 +227,14 @@ fn local_table() -> Option<SharedMemory> {
     Some(SharedMemory::new(Arc::clone(TABLE.get()?)))
 }
 
-/// Puts a store in the default's place until [`restore`].
-pub fn fake(clock: Rc<ManualClock>) -> Rc<dyn Store> {
-    let store: Rc<dyn Store> = Rc::new(Memory::new(clock, Micros::ZERO));
+/// Puts a store in the default's place until [`restore`]. Its time stands
+/// still at `at` until it is advanced.
+pub fn fake(at: Micros) -> Rc<AnyStore> {
+    let clock = MovableClock {
+        runs: false,
+        ahead: ManualClock::at(at),
+    };
+    let store = Rc::new(AnyStore::Memory(Memory::new(clock)));
     WORKER.with_borrow_mut(|worker| worker.fake = Some(Rc::clone(&store)));
     store
 }

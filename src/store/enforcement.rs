@@ -47,29 +47,41 @@ impl Enforcement {
     ///
     /// # Errors
     /// As [`Store::decide`].
-    pub fn decide(&self, store: &dyn Store, question: &Question<'_>) -> Result<Enforced, Fault> {
-        let scaled;
-        let mut question = *question;
-        if self.scale != Fraction::ONE {
-            scaled = question.limit.scaled(self.scale);
-            question.limit = &scaled;
+    #[inline(always)]
+    pub fn decide<S: Store + ?Sized>(
+        &self,
+        store: &S,
+        question: &Question<'_>,
+    ) -> Result<Enforced, Fault> {
+        if *self == Self::default() {
+            return store.decide(question).map(Enforced::plain);
         }
+        let scaled = question.limit.scaled(self.scale);
         if self.mode == Enforcing::Off {
-            return Ok(Enforced {
-                answer: Answer {
-                    decision: question.limit.untouched(),
-                    source: Source::Memory,
-                },
-                would_deny: false,
-            });
+            return Ok(Enforced::plain(Answer {
+                decision: scaled.untouched(),
+                source: Source::Memory,
+            }));
         }
-        let mut answer = store.decide(&question)?;
+        let mut answer = store.decide(&Question {
+            limit: &scaled,
+            ..*question
+        })?;
         let would_deny = self.mode == Enforcing::Observe && !answer.decision.allowed;
         if would_deny {
             answer.decision.allowed = true;
             answer.decision.retry_after = Some(Micros::ZERO);
         }
         Ok(Enforced { answer, would_deny })
+    }
+}
+
+impl Enforced {
+    fn plain(answer: Answer) -> Self {
+        Self {
+            answer,
+            would_deny: false,
+        }
     }
 }
 
@@ -86,13 +98,13 @@ mod tests {
             key: Key::unnamed(b"k"),
             limit,
             ask: Ask::take(1),
-            on_failure: OnFailure::default(),
+            on_failure: &OnFailure::default(),
         };
         enforcement.decide(store, &question).unwrap()
     }
 
     fn store() -> Memory<ManualClock> {
-        Memory::new(ManualClock::default(), Micros::ZERO)
+        Memory::new(ManualClock::default())
     }
 
     fn bucket(capacity: i64) -> Limit {

@@ -13,8 +13,6 @@ use crate::limit::{Ask, Bucket, Decision, Identity, Key, Kind, Limit, Micros, Wi
 pub struct Memory<C> {
     states: Mutex<HashMap<Vec<u8>, State>>,
     clock: C,
-    /// What to add to the clock to get Unix time.
-    unix: Micros,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -24,12 +22,11 @@ enum State {
 }
 
 impl<C: Clock> Memory<C> {
-    /// An empty store. Unix time is the clock's plus `unix`.
-    pub fn new(clock: C, unix: Micros) -> Self {
+    /// An empty store. Its clock shows Unix time.
+    pub fn new(clock: C) -> Self {
         Self {
             states: Mutex::default(),
             clock,
-            unix,
         }
     }
 
@@ -112,6 +109,6 @@ impl<C: Clock> Store for Memory<C> {
     }
 
     fn unix_time(&self) -> Option<Micros> {
-        Some(self.clock.now().after(self.unix))
+        Some(self.clock.now())
     }
 }

@@ -53,7 +53,7 @@ pub struct Question<'a> {
     /// How many tokens, and what to do with them.
     pub ask: Ask,
     /// What to answer if the store cannot be asked.
-    pub on_failure: OnFailure,
+    pub on_failure: &'a OnFailure,
 }
 
 /// A decision, and where it was made.
@@ -90,12 +90,12 @@ pub enum Source {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// What happened, for a log or an exception.
-    pub message: String,
+    pub message: Box<str>,
 }
 
 impl Fault {
     /// A fault with this message.
-    pub fn new(message: impl Into<String>) -> Self {
+    pub fn new(message: impl Into<Box<str>>) -> Self {
         Self {
             message: message.into(),
         }

@@ -96,12 +96,7 @@ impl Tiered {
                 })
             }
             (Failure::Local, Some(local)) => {
-                let share = question.on_failure.local_share;
-                let limit = if share == Fraction::ONE {
-                    *question.limit
-                } else {
-                    question.limit.scaled(share)
-                };
+                let limit = question.limit.scaled(question.on_failure.local_share);
                 let name = self.local_name_of(question.key);
                 let answer = local.decide(&Question {
                     key: Key {

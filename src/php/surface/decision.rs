@@ -131,7 +131,8 @@ fn on_headers(call: &mut Call<'_>) -> Result {
     for (name, value) in call.this::<Facts>()?.headers() {
         insert(&mut array, name, value)?;
     }
-    give(call, array)
+    give(call, array);
+    Ok(())
 }
 
 fn on_to_array(call: &mut Call<'_>) -> Result {
@@ -152,7 +153,8 @@ fn on_to_array(call: &mut Call<'_>) -> Result {
         };
         insert(&mut array, property.name, value.shallow_clone())?;
     }
-    give(call, array)
+    give(call, array);
+    Ok(())
 }
 
 fn on_send(call: &mut Call<'_>) -> Result {
@@ -228,9 +230,8 @@ fn insert(array: &mut ZendHashTable, name: &str, value: impl IntoZval) -> Result
     array.insert(name, value).map_err(|_| Thrown)
 }
 
-fn give(call: &mut Call<'_>, array: ZBox<ZendHashTable>) -> Result {
+fn give(call: &mut Call<'_>, array: ZBox<ZendHashTable>) {
     Zval::set_hashtable(call.result(), array);
-    Ok(())
 }
 
 #[repr(C)]

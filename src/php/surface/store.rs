@@ -12,18 +12,15 @@ use crate::php::call::{Call, Result, Thrown, handlers};
 use crate::php::class::{
     Class, Native, Type, function, instantiate, optional, register as register_class, required,
 };
+use crate::php::stores::AnyStore;
 use crate::php::{errors, stores};
-use crate::store::clock::ManualClock;
 use crate::store::redis::Dsn;
 use crate::store::{Status, Store};
 
 static CLASS: Class = Class::new();
 
-/// A store, and the clock that `advance()` moves if it has one.
-pub struct StoreHandle {
-    pub store: Rc<dyn Store>,
-    clock: Option<Rc<ManualClock>>,
-}
+/// A store that an object holds.
+pub struct StoreHandle(pub Rc<AnyStore>);
 
 impl Native for StoreHandle {
     fn class() -> &'static Class {
@@ -82,15 +79,15 @@ fn on_construct(_: &mut Call<'_>) -> Result {
     ))
 }
 
-fn give(call: &mut Call<'_>, store: Rc<dyn Store>, clock: Option<Rc<ManualClock>>) -> Result {
+fn give(call: &mut Call<'_>, store: Rc<AnyStore>) {
     // SAFETY: in a request; the result is still empty.
-    unsafe { instantiate(call.result(), StoreHandle { store, clock }) };
-    Ok(())
+    unsafe { instantiate(call.result(), StoreHandle(store)) };
 }
 
 fn on_shared_memory(call: &mut Call<'_>) -> Result {
     call.expect(0, 0)?;
-    give(call, stores::shared_memory(), None)
+    give(call, stores::shared_memory());
+    Ok(())
 }
 
 fn on_redis(call: &mut Call<'_>) -> Result {
@@ -117,10 +114,11 @@ fn on_redis(call: &mut Call<'_>) -> Result {
             })?;
             dsn.set(&name, &value)
                 .map_err(|error| errors::throw_config(2, &format!("must fit the DSN: {error}")))?;
-            identity.push_str(&format!("\0{name}\0{value}"));
+            identity.extend(["\0", &name, "\0", &value]);
         }
     }
-    give(call, stores::redis(dsn, &identity), None)
+    give(call, stores::redis(dsn, &identity));
+    Ok(())
 }
 
 fn text_of(value: &Zval) -> Option<String> {
@@ -136,8 +134,8 @@ fn text_of(value: &Zval) -> Option<String> {
 
 fn on_memory(call: &mut Call<'_>) -> Result {
     call.expect(0, 0)?;
-    let ahead = Rc::new(ManualClock::default());
-    give(call, stores::memory(Rc::clone(&ahead)), Some(ahead))
+    give(call, stores::memory());
+    Ok(())
 }
 
 fn on_fake(call: &mut Call<'_>) -> Result {
@@ -147,8 +145,8 @@ fn on_fake(call: &mut Call<'_>) -> Result {
     } else {
         start_of_fake(call)?
     };
-    let clock = Rc::new(ManualClock::at(at));
-    give(call, stores::fake(Rc::clone(&clock)), Some(clock))
+    give(call, stores::fake(at));
+    Ok(())
 }
 
 /// Latest time a test may start at: the year 2255. Far enough, and exact.
@@ -200,18 +198,18 @@ fn on_advance(call: &mut Call<'_>) -> Result {
             &format!("must be between 0 and {LATEST} seconds, {seconds} given"),
         ));
     }
-    let Some(clock) = &call.this::<StoreHandle>()?.clock else {
-        return Err(errors::throw_error(
-            "only a store made by Store::fake() or Store::memory() has a clock to advance",
-        ));
-    };
-    clock.advance(Micros((seconds * 1e6).round() as u64));
-    Ok(())
+    let by = Micros((seconds * 1e6).round() as u64);
+    if call.this::<StoreHandle>()?.0.advance(by) {
+        return Ok(());
+    }
+    Err(errors::throw_error(
+        "only a store made by Store::fake() or Store::memory() has a clock to advance",
+    ))
 }
 
 fn on_status(call: &mut Call<'_>) -> Result {
     call.expect(0, 0)?;
-    let status = call.this::<StoreHandle>()?.store.status();
+    let status = call.this::<StoreHandle>()?.0.status();
     let array = status_array(&status).map_err(|_| Thrown)?;
     Zval::set_hashtable(call.result(), array);
     Ok(())

@@ -8,6 +8,7 @@ use ext_php_rs::types::{ZendObject, Zval};
 use crate::limit::{Ask, Key, Limit};
 use crate::php::call::{Call, Result, Thrown};
 use crate::php::class::{Native, Parameter, Type, optional, payload_of};
+use crate::php::stores::AnyStore;
 use crate::php::surface::decision;
 use crate::php::surface::store::StoreHandle;
 use crate::php::{errors, settings, stores, zend};
@@ -19,7 +20,7 @@ pub enum Target {
     /// Whatever the default is when it is asked.
     Default,
     /// A store of its own.
-    Own(Rc<dyn Store>),
+    Own(Rc<AnyStore>),
 }
 
 /// `string|\Redis|Sluice\Store|null $store = null`. A DSN holds a password, so
@@ -62,7 +63,7 @@ impl Target {
             let object = value.value.obj;
             if (*object).ce == StoreHandle::class().entry() {
                 return payload_of::<StoreHandle>(object)
-                    .map(|handle| Self::Own(Rc::clone(&handle.store)))
+                    .map(|handle| Self::Own(Rc::clone(&handle.0)))
                     .ok_or(Thrown);
             }
             if is_redis(object) {
@@ -74,29 +75,46 @@ impl Target {
 
     /// Puts a question, enforces the answer, and turns a fault into an
     /// exception.
-    pub fn ask(&self, key: &[u8], limit: &Limit, ask: Ask) -> Result<Enforced> {
-        let hot = settings::hot();
-        let question = Question {
-            key: Key::unnamed(key),
-            limit,
-            ask,
-            on_failure: hot.on_failure,
-        };
-        self.with(|store| hot.enforcement.decide(store, &question))
-            .map_err(|fault| errors::throw_store(&fault.message))
+    ///
+    /// `read` picks what the caller needs right where the answer is made: what
+    /// `allow()` does not read, the compiler then does not work out.
+    #[inline(always)]
+    fn ask<T>(
+        &self,
+        key: &[u8],
+        limit: &Limit,
+        ask: Ask,
+        read: impl FnOnce(&Enforced) -> T,
+    ) -> Result<T> {
+        let asked = settings::with_hot(|hot| {
+            let question = Question {
+                key: Key::unnamed(key),
+                limit,
+                ask,
+                on_failure: &hot.on_failure,
+            };
+            self.with(|store| match hot.enforcement.decide(store, &question) {
+                Ok(enforced) => Ok(read(&enforced)),
+                Err(fault) => Err(fault),
+            })
+        });
+        asked.map_err(|fault| errors::throw_store(&fault.message))
     }
 
     /// `allow()`: takes, and answers with a bool.
+    #[inline(always)]
     pub fn allow(&self, call: &mut Call<'_>, limit: &Limit, cost: u64) -> Result {
-        let enforced = self.ask(call.bytes(1)?, limit, Ask::take(cost))?;
-        Zval::set_bool(call.result(), enforced.answer.decision.allowed);
+        let allowed = self.ask(call.bytes(1)?, limit, Ask::take(cost), |enforced| {
+            enforced.answer.decision.allowed
+        })?;
+        Zval::set_bool(call.result(), allowed);
         Ok(())
     }
 
     /// `attempt()` and `peek()`: answers with a decision.
     pub fn decide(&self, call: &mut Call<'_>, limit: &Limit, ask: Ask) -> Result {
         let (key, value) = call.key(1)?;
-        let enforced = self.ask(key, limit, ask)?;
+        let enforced = self.ask(key, limit, ask, |enforced| *enforced)?;
         let wall = self.with(|store| store.unix_time());
         decision::put(call.result(), &enforced, value, limit, wall);
         Ok(())
@@ -107,7 +125,7 @@ impl Target {
     /// Where Redis cannot be reached, the host's own count is forgotten and,
     /// unless the policy is to throw, that is all.
     pub fn reset(&self, key: &[u8], limit: &Limit) -> Result {
-        let policy = settings::hot().on_failure.policy;
+        let policy = settings::with_hot(|hot| hot.on_failure.policy);
         match self.with(|store| store.reset(Key::unnamed(key), limit)) {
             Err(Fault { message }) if policy == crate::store::Failure::Throw => {
                 Err(errors::throw_store(&message))
@@ -116,7 +134,8 @@ impl Target {
         }
     }
 
-    fn with<T>(&self, use_it: impl FnOnce(&dyn Store) -> T) -> T {
+    #[inline(always)]
+    fn with<T>(&self, use_it: impl FnOnce(&AnyStore) -> T) -> T {
         match self {
             Self::Default => stores::with_default(use_it),
             Self::Own(store) => use_it(&**store),
@@ -150,7 +169,7 @@ unsafe fn is_redis(object: *mut zend_object) -> bool {
 
 /// The server that a connected `\Redis` talks to. Its socket stays its own:
 /// two users of one would read each other's replies.
-fn of_phpredis(object: &ZendObject) -> Result<Rc<dyn Store>> {
+fn of_phpredis(object: &ZendObject) -> Result<Rc<AnyStore>> {
     let cannot = |why: &str| {
         errors::throw_config(
             1,

@@ -40,6 +40,7 @@ impl<C: Clock> SharedMemory<C> {
 }
 
 impl<C: Clock> Store for SharedMemory<C> {
+    #[inline(always)]
     fn decide(&self, question: &Question<'_>) -> Result<Answer, Fault> {
         let Question {
             key, limit, ask, ..

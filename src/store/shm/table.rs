@@ -11,10 +11,11 @@
 //! if the claim was removed meanwhile. Of two claims at least one worker sees
 //! both, and no order of their steps lets both become states.
 
+use std::hash::Hasher;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 use portable_atomic::AtomicU128;
-use siphasher::sip128::{Hasher128, SipHasher13};
+use siphasher::sip128::{Hash128, Hasher128, SipHasher13};
 
 use super::mapping::Mapping;
 use super::slot::{Fingerprint, Slot, Slotted};
@@ -62,25 +63,30 @@ impl Table {
     }
 
     /// Where this key's state under this identity lives.
+    ///
+    /// What is not bytes goes into the hash's key: the kind, its window, and
+    /// where the name ends and the caller's key begins.
+    #[inline(always)]
     pub fn place(&self, key: Key<'_>, identity: Identity) -> Place {
         let (k0, k1) = self.mapping.secret();
-        let mut hasher = SipHasher13::new_with_keys(k0, k1);
-        let mut head = [0; 13];
-        head[0] = identity.letter();
-        head[1..9].copy_from_slice(&identity.window().to_le_bytes());
-        head[9..].copy_from_slice(&(key.name.len() as u32).to_le_bytes());
-        std::hash::Hasher::write(&mut hasher, &head);
-        std::hash::Hasher::write(&mut hasher, key.name);
-        std::hash::Hasher::write(&mut hasher, key.bytes);
-        let hash = hasher.finish128();
+        let hasher = SipHasher13::new_with_keys(
+            k0 ^ identity.window(),
+            k1 ^ (u64::from(identity.letter()) << 56) ^ key.name.len() as u64,
+        );
+        let hash = if key.name.is_empty() {
+            hasher.hash(key.bytes)
+        } else {
+            hash_both(hasher, key)
+        };
         let lines = self.slots().len() / LINE;
         Place {
             home: ((u128::from(hash.h1) * lines as u128) >> 64) as usize * LINE,
-            fingerprint: Fingerprint::of(u128::from(hash.h2)),
+            fingerprint: Fingerprint::of(hash.h2),
         }
     }
 
     /// Runs `kind` on the state at `place`.
+    #[inline(always)]
     pub(super) fn decide<K: Slotted>(
         &self,
         place: Place,
@@ -172,6 +178,7 @@ impl Table {
 
     /// Reserves the first free slot of a reach or, where all are taken, the one
     /// that expires soonest. `None` if another worker was faster.
+    #[cold]
     fn claim(&self, place: Place, now: Micros) -> Option<(usize, Slot)> {
         let mut soonest: Option<(usize, Slot, Micros)> = None;
         for (index, slot) in self.reach(place) {
@@ -198,6 +205,7 @@ impl Table {
 
     /// Makes a claim the key's one slot and `state` its first state. `false` if
     /// the key has another slot, or lost this one.
+    #[cold]
     fn settle(&self, place: Place, own: usize, claim: Slot, state: Slot) -> bool {
         let mut behind = false;
         for (index, slot) in self.reach(place) {
@@ -222,4 +230,10 @@ impl Table {
         }
         self.swap(own, claim, state)
     }
+}
+
+fn hash_both(mut hasher: SipHasher13, key: Key<'_>) -> Hash128 {
+    hasher.write(key.name);
+    hasher.write(key.bytes);
+    hasher.finish128()
 }
