@@ -6,7 +6,6 @@
 //! nor a script load.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -30,7 +29,14 @@ static TABLE: OnceCell<Arc<Table>> = OnceCell::new();
 const MOST_REDIS: usize = 64;
 
 thread_local! {
-    static WORKER: RefCell<Worker> = RefCell::default();
+    static WORKER: RefCell<Worker> = const {
+        RefCell::new(Worker {
+            default: None,
+            fake: None,
+            redis: Vec::new(),
+            alone: None,
+        })
+    };
 }
 
 /// The stores that PHP code can hold. Not `dyn Store`: on the way through
@@ -96,11 +102,11 @@ impl Clock for MovableClock {
     }
 }
 
-#[derive(Default)]
 struct Worker {
     default: Option<Rc<AnyStore>>,
     fake: Option<Rc<AnyStore>>,
-    redis: HashMap<String, Rc<AnyStore>>,
+    /// By everything that makes one differ from another.
+    redis: Vec<(String, Rc<AnyStore>)>,
     /// Stands in for shared memory where there is none.
     alone: Option<Rc<AnyStore>>,
 }
@@ -206,11 +212,11 @@ impl Worker {
     fn redis(&mut self, mut dsn: Dsn, identity: &str, settings: &Settings) -> Rc<AnyStore> {
         let budget = settings.budget();
         let name = format!("{identity}\0{}\0{budget:?}", settings.prefix);
-        if let Some(store) = self.redis.get(&name) {
+        if let Some((_, store)) = self.redis.iter().find(|(known, _)| *known == name) {
             return Rc::clone(store);
         }
         if self.redis.len() >= MOST_REDIS {
-            self.redis.retain(|_, store| Rc::strong_count(store) > 1);
+            self.redis.retain(|(_, store)| Rc::strong_count(store) > 1);
         }
         if dsn.prefix.is_none() {
             dsn.prefix = Some(settings.prefix.clone().into_bytes());
@@ -218,7 +224,7 @@ impl Worker {
         let local = local_table().map(|shared| Box::new(shared) as Box<dyn Store>);
         let tiered = Tiered::new(Redis::new(dsn, budget), local);
         let store = Rc::new(AnyStore::Redis(tiered));
-        self.redis.insert(name, Rc::clone(&store));
+        self.redis.push((name, Rc::clone(&store)));
         store
     }
 }

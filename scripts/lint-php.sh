@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# Every PHP file of the project compiles.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+git ls-files -z --cached --others --exclude-standard '*.php' |
+  xargs -0 -r -n 1 php8.2 -n -l | { grep -v '^No syntax errors' || true; } |
+  { if grep .; then exit 1; fi; }
+echo "php: no syntax errors"
