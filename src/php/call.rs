@@ -210,16 +210,6 @@ impl<'a> Call<'a> {
         Thrown
     }
 
-    /// Throws a `ValueError` about argument `number`.
-    pub fn value_error(&self, number: usize, message: &str) -> Thrown {
-        let message = CString::new(message).unwrap_or_default();
-        // SAFETY: a format with one string, and that string.
-        unsafe {
-            zend::zend_argument_value_error(number as u32, c"%s".as_ptr(), message.as_ptr());
-        }
-        Thrown
-    }
-
     /// Throws a `TypeError` about argument `number`.
     pub fn type_error(&self, number: usize, expected: &str) -> Thrown {
         // SAFETY: the argument is a value.

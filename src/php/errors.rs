@@ -53,6 +53,14 @@ pub fn throw_config(number: u32, message: &str) -> Thrown {
     Thrown
 }
 
+/// Argument `number` is outside its range: a `ValueError`.
+pub fn throw_value(number: usize, message: &str) -> Thrown {
+    let message = CString::new(message).unwrap_or_default();
+    // SAFETY: a format with one string, and that string.
+    unsafe { zend::zend_argument_value_error(number as u32, c"%s".as_ptr(), message.as_ptr()) };
+    Thrown
+}
+
 /// A call that cannot be made on this object.
 pub fn throw_error(message: &str) -> Thrown {
     // SAFETY: PHP's own class, constant after start.

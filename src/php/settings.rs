@@ -125,7 +125,7 @@ static DIRECTIVES: [Directive; 11] = [
         ..directive(c"sluice.store", c"", PHP_INI_ALL, apply_store)
     },
     directive(c"sluice.prefix", c"sluice:", PHP_INI_ALL, |text| {
-        set(|settings| settings.prefix = text.to_owned());
+        set(|settings| text.clone_into(&mut settings.prefix));
         Ok(())
     }),
     directive(c"sluice.timeout", c"50ms", PHP_INI_ALL, |text| {
@@ -190,7 +190,7 @@ static DIRECTIVES: [Directive; 11] = [
         if !text.is_empty() && !text.starts_with('/') {
             return Err("must be an absolute path, such as /dev/shm/sluice".into());
         }
-        set(|settings| settings.shm_path = text.to_owned());
+        set(|settings| text.clone_into(&mut settings.shm_path));
         Ok(())
     }),
 ];
@@ -300,7 +300,7 @@ fn apply_store(text: &str) -> Result<(), String> {
     if !text.is_empty() {
         Dsn::parse(text).map_err(|error| format!("is not a DSN: {error}"))?;
     }
-    set(|settings| settings.store = text.to_owned());
+    set(|settings| text.clone_into(&mut settings.store));
     Ok(())
 }
 

@@ -44,7 +44,7 @@ thread_local! {
 /// leaves out what its caller does not use.
 pub enum AnyStore {
     SharedMemory(SharedMemory),
-    Redis(Tiered),
+    Redis(Box<Tiered>),
     Memory(Memory<MovableClock>),
 }
 
@@ -137,7 +137,7 @@ pub fn with_default<T>(use_it: impl FnOnce(&AnyStore) -> T) -> T {
                 worker.default.insert(default)
             }
         };
-        use_it(&**store)
+        use_it(store)
     })
 }
 
@@ -146,7 +146,7 @@ pub fn default() -> Rc<AnyStore> {
     with_default(|_| ());
     WORKER.with_borrow(|worker| {
         let kept = worker.fake.as_ref().or(worker.default.as_ref());
-        kept.map_or_else(|| shared_memory(), Rc::clone)
+        kept.map_or_else(shared_memory, Rc::clone)
     })
 }
 
@@ -223,7 +223,7 @@ impl Worker {
         }
         let local = local_table().map(|shared| Box::new(shared) as Box<dyn Store>);
         let tiered = Tiered::new(Redis::new(dsn, budget), local);
-        let store = Rc::new(AnyStore::Redis(tiered));
+        let store = Rc::new(AnyStore::Redis(Box::new(tiered)));
         self.redis.push((name, Rc::clone(&store)));
         store
     }

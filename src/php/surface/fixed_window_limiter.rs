@@ -9,6 +9,7 @@ use crate::php::class::{
     Class, Native, Parameter, Type, function, optional, register as register_class,
     register_functions, required, set_payload,
 };
+use crate::php::errors;
 
 pub static CLASS: Class = Class::new();
 
@@ -88,7 +89,7 @@ fn on_peek(call: &mut Call<'_>) -> Result {
 fn on_reset(call: &mut Call<'_>) -> Result {
     call.expect(1, 2)?;
     call.bytes(1)?;
-    let limit = window(call, 1, length(call, 2)?, 2)?;
+    let limit = window(1, length(call, 2)?, 2)?;
     target(call)?.reset(call.bytes(1)?, &limit)
 }
 
@@ -105,7 +106,7 @@ fn arguments(call: &Call<'_>) -> Result<(Limit, u64)> {
     call.expect(2, 4)?;
     // In the order of the arguments, so that the first wrong one is named.
     call.bytes(1)?;
-    let limit = window(call, call.long(2)?, length(call, 3)?, 3)?;
+    let limit = window(call.long(2)?, length(call, 3)?, 3)?;
     Ok((limit, target::cost(call, 4)?))
 }
 
@@ -117,7 +118,7 @@ fn length(call: &Call<'_>, number: usize) -> Result<Number> {
     }
 }
 
-fn window(call: &Call<'_>, limit: i64, length: Number, length_is: usize) -> Result<Limit> {
+fn window(limit: i64, length: Number, length_is: usize) -> Result<Limit> {
     FixedWindow::new(limit, length)
         .map(Limit::FixedWindow)
         .map_err(|error| {
@@ -126,6 +127,6 @@ fn window(call: &Call<'_>, limit: i64, length: Number, length_is: usize) -> Resu
             } else {
                 length_is
             };
-            call.value_error(number, &error.message)
+            errors::throw_value(number, &error.message)
         })
 }

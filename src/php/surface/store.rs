@@ -166,7 +166,7 @@ fn start_of_fake(call: &Call<'_>) -> Result<Micros> {
     if (0.0..=LATEST).contains(&seconds) {
         Ok(Micros((seconds * 1e6).round() as u64))
     } else {
-        Err(call.value_error(
+        Err(errors::throw_value(
             1,
             &format!("must be a Unix time between 0 and {LATEST}, {seconds} given"),
         ))
@@ -193,7 +193,7 @@ fn on_advance(call: &mut Call<'_>) -> Result {
     call.expect(1, 1)?;
     let seconds = call.double(1)?;
     if !(0.0..=LATEST).contains(&seconds) {
-        return Err(call.value_error(
+        return Err(errors::throw_value(
             1,
             &format!("must be between 0 and {LATEST} seconds, {seconds} given"),
         ));

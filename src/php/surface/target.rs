@@ -115,7 +115,7 @@ impl Target {
     pub fn decide(&self, call: &mut Call<'_>, limit: &Limit, ask: Ask) -> Result {
         let (key, value) = call.key(1)?;
         let enforced = self.ask(key, limit, ask, |enforced| *enforced)?;
-        let wall = self.with(|store| store.unix_time());
+        let wall = self.with(Store::unix_time);
         decision::put(call.result(), &enforced, value, limit, wall);
         Ok(())
     }
@@ -138,7 +138,7 @@ impl Target {
     fn with<T>(&self, use_it: impl FnOnce(&AnyStore) -> T) -> T {
         match self {
             Self::Default => stores::with_default(use_it),
-            Self::Own(store) => use_it(&**store),
+            Self::Own(store) => use_it(store),
         }
     }
 }
@@ -149,8 +149,9 @@ pub fn cost(call: &Call<'_>, number: usize) -> Result<u64> {
         return Ok(1);
     }
     let cost = call.long(number)?;
-    u64::try_from(cost)
-        .map_err(|_| call.value_error(number, &format!("must be 0 or more tokens, {cost} given")))
+    u64::try_from(cost).map_err(|_| {
+        errors::throw_value(number, &format!("must be 0 or more tokens, {cost} given"))
+    })
 }
 
 /// Whether this is a `\Redis` of phpredis, or a child of it.

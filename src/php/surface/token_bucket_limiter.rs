@@ -10,6 +10,7 @@ use crate::php::class::{
     Class, Native, Parameter, Type, function, optional, register as register_class, required,
     set_payload,
 };
+use crate::php::errors;
 
 pub static CLASS: Class = Class::new();
 
@@ -73,7 +74,7 @@ fn on_peek(call: &mut Call<'_>) -> Result {
 fn on_reset(call: &mut Call<'_>) -> Result {
     call.expect(1, 1)?;
     // Any bucket: numbers are not part of a limit's identity.
-    let limit = bucket(call, 1, Number::Int(1))?;
+    let limit = bucket(1, Number::Int(1))?;
     call.this::<Target>()?.reset(call.bytes(1)?, &limit)
 }
 
@@ -81,13 +82,13 @@ fn arguments(call: &Call<'_>) -> Result<(Limit, u64)> {
     call.expect(3, 4)?;
     // In the order of the arguments, so that the first wrong one is named.
     call.bytes(1)?;
-    let limit = bucket(call, call.long(2)?, call.number(3)?)?;
+    let limit = bucket(call.long(2)?, call.number(3)?)?;
     Ok((limit, target::cost(call, 4)?))
 }
 
 /// A bucket of these numbers. Making one takes longer than asking it, so the
 /// last few are remembered.
-fn bucket(call: &Call<'_>, capacity: i64, rate: Number) -> Result<Limit> {
+fn bucket(capacity: i64, rate: Number) -> Result<Limit> {
     thread_local! {
         static LAST: [Cell<Option<(i64, Number, TokenBucket)>>; 8] =
             const { [const { Cell::new(None) }; 8] };
@@ -110,7 +111,7 @@ fn bucket(call: &Call<'_>, capacity: i64, rate: Number) -> Result<Limit> {
         } else {
             3
         };
-        call.value_error(number, &error.message)
+        errors::throw_value(number, &error.message)
     })?;
     LAST.with(|last| last[slot].set(Some((capacity, rate, bucket))));
     Ok(Limit::TokenBucket(bucket))

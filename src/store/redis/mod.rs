@@ -129,15 +129,14 @@ impl Redis {
             inner.resolver.abandon();
         }
         let kept = inner.connection.take().and_then(Connection::if_usable);
-        let result = match kept {
-            Some(connection) => Ok(connection),
-            None => {
-                let connect_by = started + self.budget.connect;
-                Connection::open(&self.dsn, &mut inner.resolver, &self.scripts, connect_by)
-                    .inspect(|_| inner.connections += 1)
-            }
-        }
-        .and_then(|mut connection| {
+        let opened = if let Some(connection) = kept {
+            Ok(connection)
+        } else {
+            let connect_by = started + self.budget.connect;
+            Connection::open(&self.dsn, &mut inner.resolver, &self.scripts, connect_by)
+                .inspect(|_| inner.connections += 1)
+        };
+        let result = opened.and_then(|mut connection| {
             let answer = call(&mut connection, &inner.key, deadline)?;
             inner.connection = Some(connection);
             Ok(answer)
