@@ -32,8 +32,9 @@ if debt <= 0 then
   full_at, taken, debt = now, 0, 0
 end
 
-local size = capacity * P
-local fits = cost <= capacity and debt + cost * P <= size
+-- What may be owed before; debt and cost added up could pass 2^53.
+local room = (capacity - cost) * P
+local fits = cost <= capacity and debt <= room
 local charged = cost > 0 and ((mode == 'take' and fits) or mode == 'charge')
 if charged then
   local total = math.min(taken + cost, most)
@@ -55,6 +56,6 @@ local retry = 0
 if cost > capacity then
   retry = -1
 elseif not fits then
-  retry = ceil_div(debt + cost * P - size, N)
+  retry = ceil_div(debt - room, N)
 end
-return {fits and 1 or 0, math.max(0, floor_div(size - debt, P)), retry, reset, tonumber(ARGV[6])}
+return {fits and 1 or 0, math.max(0, floor_div(capacity * P - debt, P)), retry, reset, tonumber(ARGV[6])}

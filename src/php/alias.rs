@@ -11,7 +11,7 @@ use ext_php_rs::ffi::{zend_class_entry, zend_string};
 
 use super::class::Class;
 use super::surface::{fixed_window_limiter, token_bucket_limiter};
-use super::zend;
+use super::{errors, zend};
 
 type Autoload = unsafe extern "C" fn(*mut zend_string, *mut zend_string) -> *mut zend_class_entry;
 
@@ -48,7 +48,7 @@ unsafe extern "C" fn autoload(
             }
         }
         let lower = zend::bytes_of(lower);
-        let (Some(class), true) = (class_of(lower), no_exception()) else {
+        let (Some(class), true) = (class_of(lower), errors::none_pending()) else {
             return std::ptr::null_mut();
         };
         // Known from now on to type hints and instanceof too, which do not
@@ -60,14 +60,5 @@ unsafe extern "C" fn autoload(
             false,
         );
         class.entry()
-    }
-}
-
-fn no_exception() -> bool {
-    // SAFETY: PHP's globals live as long as the request.
-    unsafe {
-        zend::raw::ext_php_rs_executor_globals()
-            .as_ref()
-            .is_some_and(|globals| globals.exception.is_null())
     }
 }

@@ -13,7 +13,7 @@ use ext_php_rs::ffi::{
 };
 
 use super::class::{Native, payload_of};
-use super::zend;
+use super::{errors, zend};
 use crate::limit::Number;
 
 /// `Z_EXPECTED_NUMBER`, which ext-php-rs does not bind. In every version it
@@ -51,7 +51,7 @@ impl<'a> Call<'a> {
             }
         };
         if catch_unwind(AssertUnwindSafe(|| body(&mut call))).is_err() {
-            super::errors::throw_internal();
+            errors::throw_internal();
         }
     }
 
@@ -99,7 +99,20 @@ impl<'a> Call<'a> {
     }
 
     /// A `string`. It is valid for the rest of the call.
+    #[inline]
     pub fn bytes(&self, number: usize) -> Result<&'a [u8]> {
+        self.try_bytes(number)
+            .ok_or_else(|| self.wrong(number, _zend_expected_type_Z_EXPECTED_STRING))
+    }
+
+    /// A `string` where other types are allowed too, and have been ruled out.
+    pub fn bytes_or(&self, number: usize, allowed: &str) -> Result<&'a [u8]> {
+        self.try_bytes(number)
+            .ok_or_else(|| self.type_error(number, allowed))
+    }
+
+    #[inline]
+    fn try_bytes(&self, number: usize) -> Option<&'a [u8]> {
         let arg = self.argument(number);
         let mut string: *mut zend_string = std::ptr::null_mut();
         // SAFETY: `arg` is a value; after the helper, or if it was a string,
@@ -108,9 +121,9 @@ impl<'a> Call<'a> {
             if self.type_of(number) == IS_STRING {
                 string = (*arg).value.str_;
             } else if !zend::zend_parse_arg_str_slow(arg, &raw mut string, number as u32) {
-                return Err(self.wrong(number, _zend_expected_type_Z_EXPECTED_STRING));
+                return None;
             }
-            Ok(zend::bytes_of(string))
+            Some(zend::bytes_of(string))
         }
     }
 
@@ -132,18 +145,26 @@ impl<'a> Call<'a> {
 
     /// A `float`.
     pub fn double(&self, number: usize) -> Result<f64> {
+        self.try_double(number)
+            .ok_or_else(|| self.wrong(number, _zend_expected_type_Z_EXPECTED_DOUBLE))
+    }
+
+    /// A `float` where other types are allowed too, and have been ruled out.
+    pub fn double_or(&self, number: usize, allowed: &str) -> Result<f64> {
+        self.try_double(number)
+            .ok_or_else(|| self.type_error(number, allowed))
+    }
+
+    fn try_double(&self, number: usize) -> Option<f64> {
         let arg = self.argument(number);
         if self.type_of(number) == IS_DOUBLE {
             // SAFETY: its type says so.
-            return Ok(unsafe { (*arg).value.dval });
+            return Some(unsafe { (*arg).value.dval });
         }
         let mut double = 0.0;
         // SAFETY: `arg` is a value.
-        if unsafe { zend::zend_parse_arg_double_slow(arg, &raw mut double, number as u32) } {
-            Ok(double)
-        } else {
-            Err(self.wrong(number, _zend_expected_type_Z_EXPECTED_DOUBLE))
-        }
+        unsafe { zend::zend_parse_arg_double_slow(arg, &raw mut double, number as u32) }
+            .then_some(double)
     }
 
     /// An `int|float`.
@@ -179,7 +200,7 @@ impl<'a> Call<'a> {
         // SAFETY: a method of a class is called on an object of that class,
         // which the engine keeps alive through the call.
         unsafe { payload_of::<T>(self.frame.This.value.obj) }.ok_or_else(|| {
-            super::errors::throw_error("the object was never constructed");
+            errors::throw_error("the object was never constructed");
             Thrown
         })
     }
@@ -190,14 +211,11 @@ impl<'a> Call<'a> {
         unsafe { self.frame.This.value.obj }
     }
 
+    #[cold]
     fn wrong(&self, number: usize, expected: u32) -> Thrown {
-        // SAFETY: throws a TypeError for this argument, unless the conversion
-        // has thrown already.
-        unsafe {
-            if zend::raw::ext_php_rs_executor_globals()
-                .as_ref()
-                .is_some_and(|eg| eg.exception.is_null())
-            {
+        if errors::none_pending() {
+            // SAFETY: throws a TypeError for this argument.
+            unsafe {
                 zend::zend_wrong_parameter_error(
                     zend::WRONG_ARGUMENT,
                     number as u32,
@@ -210,8 +228,12 @@ impl<'a> Call<'a> {
         Thrown
     }
 
-    /// Throws a `TypeError` about argument `number`.
+    /// Throws a `TypeError` about argument `number`, unless its conversion has
+    /// thrown already.
     pub fn type_error(&self, number: usize, expected: &str) -> Thrown {
+        if !errors::none_pending() {
+            return Thrown;
+        }
         // SAFETY: the argument is a value.
         let given = unsafe { zend::type_name(self.argument(number)) };
         let message = format!("must be of type {expected}, {given} given");

@@ -73,7 +73,7 @@ impl Type {
         } else {
             _ZEND_TYPE_NAME_BIT
         };
-        self.with_names(LITERAL_NAME, |name| zend::leaked(name).cast_mut().cast())
+        self.with_names(LITERAL_NAME, |name| zend::kept(name).cast_mut().cast())
     }
 
     /// As it stands at a property: a class name is a string of PHP.
@@ -184,18 +184,17 @@ impl Function<'_> {
             self.parameters
                 .iter()
                 .map(|parameter| zend_internal_arg_info {
-                    name: zend::leaked(parameter.name),
+                    name: zend::kept(parameter.name),
                     type_: parameter.ty.in_arguments(),
-                    default_value: parameter.default.map_or(std::ptr::null(), zend::leaked),
+                    default_value: parameter.default.map_or(std::ptr::null(), zend::kept),
                 }),
         );
         let mut entry = end();
-        entry.fname = zend::leaked(self.name);
+        entry.fname = zend::kept(self.name);
         entry.handler = Some(self.handler);
         entry.num_args = self.parameters.len() as u32;
         entry.flags = self.flags as _;
-        // PHP keeps the table for as long as the process lives.
-        entry.arg_info = Box::leak(arguments.into_boxed_slice()).as_ptr();
+        entry.arg_info = zend::keep(Kept(arguments)).0.as_ptr();
         entry
     }
 }
@@ -208,8 +207,16 @@ fn end() -> zend_function_entry {
 fn table(functions: &[Function<'_>]) -> *const zend_function_entry {
     let mut entries: Vec<_> = functions.iter().map(Function::entry).collect();
     entries.push(end());
-    Box::leak(entries.into_boxed_slice()).as_ptr()
+    zend::keep(Kept(entries)).0.as_ptr()
 }
+
+/// A table that PHP reads for as long as the process lives.
+struct Kept<T>(Vec<T>);
+
+// SAFETY: made in MINIT, before there are threads, and never changed after.
+unsafe impl<T> Send for Kept<T> {}
+// SAFETY: as above.
+unsafe impl<T> Sync for Kept<T> {}
 
 /// Registers global functions.
 pub fn register_functions(functions: &[Function<'_>]) {
@@ -382,6 +389,8 @@ pub fn register_enum(class: &Class, name: &'static CStr, cases: &[(&'static CStr
             backing.u1.type_info = IS_STRING;
             zend::zend_enum_add_case_cstr(entry, case.as_ptr(), &raw mut backing);
         }
+        // As enums written in PHP are.
+        (*entry).ce_flags |= ZEND_ACC_FINAL;
         class.set(entry);
     }
 }

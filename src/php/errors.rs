@@ -67,6 +67,16 @@ pub fn throw_error(message: &str) -> Thrown {
     throw(unsafe { zend_ce_error }, message)
 }
 
+/// Whether no exception is on its way.
+pub fn none_pending() -> bool {
+    // SAFETY: PHP's globals live as long as the request.
+    unsafe {
+        zend::raw::ext_php_rs_executor_globals()
+            .as_ref()
+            .is_some_and(|globals| globals.exception.is_null())
+    }
+}
+
 /// A panic was caught: a defect of ours, which must not end the worker.
 pub fn throw_internal() {
     throw_error("Sluice met an internal error; please report it with the message on stderr");

@@ -14,7 +14,8 @@ pub extern "C" fn print(module: *mut ModuleEntry) {
     info_table_row!("Sluice", "enabled");
     info_table_row!("Version", env!("CARGO_PKG_VERSION"));
     for (name, value) in rows(&status) {
-        info_table_row!(name, value);
+        // A prefix or a server's words may have any byte in them.
+        info_table_row!(name, value.replace('\0', "\\0"));
     }
     info_table_end!();
     // SAFETY: PHP hands the module's own entry.

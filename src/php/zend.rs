@@ -13,6 +13,7 @@ use ext_php_rs::ffi::{
 };
 
 pub use ext_php_rs::ffi as raw;
+use parking_lot::Mutex;
 
 unsafe extern "C" {
     pub fn zend_parse_arg_long_slow(arg: *mut zval, into: *mut i64, number: u32) -> bool;
@@ -87,6 +88,8 @@ unsafe extern "C" {
 
     pub static mut zend_autoload:
         Option<unsafe extern "C" fn(*mut zend_string, *mut zend_string) -> *mut zend_class_entry>;
+    pub fn php_date_get_interface_ce() -> *mut zend_class_entry;
+
     pub static mut php_json_serializable_ce: *mut zend_class_entry;
     pub static mut spl_ce_RuntimeException: *mut zend_class_entry;
     pub static mut spl_ce_InvalidArgumentException: *mut zend_class_entry;
@@ -106,9 +109,18 @@ pub fn interned(text: &str) -> *mut zend_string {
     }
 }
 
-/// A C string that is never freed, for tables that PHP keeps.
-pub fn leaked(text: &str) -> *const c_char {
-    CString::new(text).unwrap_or_default().into_raw()
+/// A C string that lives as long as the process, for tables that PHP keeps.
+pub fn kept(text: &str) -> *const c_char {
+    keep(CString::new(text).unwrap_or_default()).as_ptr()
+}
+
+/// Keeps a value for as long as the process lives, within reach: what PHP only
+/// points into the middle of would look lost to a leak checker.
+pub fn keep<T: Send + Sync>(value: T) -> &'static T {
+    static KEPT: Mutex<Vec<&'static (dyn Sync + Send)>> = Mutex::new(Vec::new());
+    let value: &'static T = Box::leak(Box::new(value));
+    KEPT.lock().push(value);
+    value
 }
 
 /// The bytes of a string of PHP.
@@ -231,7 +243,9 @@ pub unsafe fn type_name(value: *const zval) -> String {
     unsafe {
         if (*value).u1.v.type_ == raw::IS_OBJECT as u8 {
             let class = (*(*value).value.obj).ce;
-            return String::from_utf8_lossy(bytes_of((*class).name)).into_owned();
+            // The name of an anonymous class goes on behind a NUL.
+            let name = bytes_of((*class).name).split(|byte| *byte == 0).next();
+            return String::from_utf8_lossy(name.unwrap_or_default()).into_owned();
         }
         CStr::from_ptr(zend_zval_type_name(value))
             .to_string_lossy()

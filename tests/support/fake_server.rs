@@ -19,6 +19,9 @@ pub struct FakeServer {
     listener: Option<JoinHandle<()>>,
 }
 
+/// What is done with the connection of this number.
+type Script = dyn Fn(u64, &mut Peer) + Send + Sync;
+
 #[derive(Default)]
 struct Shared {
     stopped: AtomicBool,
@@ -32,9 +35,10 @@ impl FakeServer {
         let dir = TempDir::new().expect("a directory for the socket");
         let socket = UnixListener::bind(dir.path().join("fake.sock")).expect("a socket");
         let shared = Arc::new(Shared::default());
+        let script: Arc<Script> = Arc::new(script);
         let listener = {
             let shared = Arc::clone(&shared);
-            std::thread::spawn(move || shared.listen(&socket, Arc::new(script)))
+            std::thread::spawn(move || shared.listen(&socket, &script))
         };
         Self {
             dir,
@@ -79,11 +83,7 @@ impl Shared {
         self.peers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn listen(
-        self: &Arc<Self>,
-        socket: &UnixListener,
-        script: Arc<dyn Fn(u64, &mut Peer) + Send + Sync>,
-    ) {
+    fn listen(self: &Arc<Self>, socket: &UnixListener, script: &Arc<Script>) {
         for (number, stream) in (1..).zip(socket.incoming()) {
             if self.stopped.load(Ordering::SeqCst) {
                 return;
@@ -97,7 +97,7 @@ impl Shared {
                 unread: Vec::new(),
                 shared: Arc::clone(self),
             };
-            let script = Arc::clone(&script);
+            let script = Arc::clone(script);
             let thread = std::thread::spawn(move || {
                 script(number, &mut peer);
                 // The handle kept for the end would hold it open.
@@ -169,10 +169,9 @@ impl Peer {
         self.stream.write_all(bytes).is_ok()
     }
 
-    /// Says nothing until the client goes.
+    /// Says nothing until the client goes, but counts what it asks.
     pub fn be_silent(&mut self) {
-        let mut ignored = [0; 1024];
-        while self.stream.read(&mut ignored).is_ok_and(|count| count > 0) {}
+        while self.next_question().is_some() {}
     }
 
     fn next_command(&mut self) -> Option<Vec<Vec<u8>>> {

@@ -1,7 +1,7 @@
 //! Limits and questions in few words.
 
-use sluice::limit::{Ask, FixedWindow, Key, Limit, Micros, Number, TokenBucket};
-use sluice::store::{OnFailure, Question};
+use sluice::limit::{Ask, FixedWindow, Fraction, Key, Limit, Micros, Number, TokenBucket};
+use sluice::store::{Failure, OnFailure, Question};
 
 /// One second.
 pub const SECOND: u64 = 1_000_000;
@@ -42,12 +42,43 @@ fn window_of(limit: i64, length: Number) -> Limit {
     }
 }
 
-/// A question with the default failure policy.
+/// A question by the default failure policy.
 pub fn question<'a>(key: Key<'a>, limit: &'a Limit, ask: Ask) -> Question<'a> {
+    question_with(key, limit, ask, &by_policy::LOCAL)
+}
+
+/// A question by another failure policy.
+pub fn question_with<'a>(
+    key: Key<'a>,
+    limit: &'a Limit,
+    ask: Ask,
+    on_failure: &'a OnFailure,
+) -> Question<'a> {
     Question {
         key,
         limit,
         ask,
-        on_failure: OnFailure::default(),
+        on_failure,
+    }
+}
+
+/// The failure policies.
+pub mod by_policy {
+    use super::{Failure, Fraction, OnFailure};
+
+    /// This host alone decides.
+    pub const LOCAL: OnFailure = of(Failure::Local);
+    /// Everything passes.
+    pub const ALLOW: OnFailure = of(Failure::Allow);
+    /// Nothing passes.
+    pub const DENY: OnFailure = of(Failure::Deny);
+    /// The caller gets the fault.
+    pub const THROW: OnFailure = of(Failure::Throw);
+
+    const fn of(policy: Failure) -> OnFailure {
+        OnFailure {
+            policy,
+            local_share: Fraction::ONE,
+        }
     }
 }

@@ -11,12 +11,12 @@ use sluice::store::{Answer, Fault, Question, Source, Status, Store};
 /// What the other stores are held against.
 pub struct Model {
     clock: Rc<ManualClock>,
-    states: RefCell<HashMap<Name, State>>,
+    states: RefCell<HashMap<Place, State>>,
 }
 
 /// One key under one name and one identity.
 #[derive(PartialEq, Eq, Hash)]
-struct Name {
+struct Place {
     name: Vec<u8>,
     key: Vec<u8>,
     kind: u8,
@@ -45,7 +45,7 @@ impl Model {
 
     /// Whether what is remembered of the key lies in the future.
     pub fn is_ahead_of(&self, now: Micros, key: Key<'_>, limit: &Limit) -> bool {
-        match (self.states.borrow().get(&Name::of(key, limit)), limit) {
+        match (self.states.borrow().get(&Place::of(key, limit)), limit) {
             (Some(State::Bucket(bucket)), _) => bucket.full_at > now,
             (Some(State::Window(window)), Limit::FixedWindow(kind)) => {
                 window.ends_at > now.after(kind.length())
@@ -56,7 +56,7 @@ impl Model {
 
     fn run(&self, now: Micros, key: Key<'_>, limit: &Limit, ask: Ask) -> (Decision, Option<State>) {
         let states = self.states.borrow();
-        let state = states.get(&Name::of(key, limit)).copied();
+        let state = states.get(&Place::of(key, limit)).copied();
         match limit {
             Limit::TokenBucket(kind) => {
                 let state = match state {
@@ -78,7 +78,7 @@ impl Model {
     }
 }
 
-impl Name {
+impl Place {
     fn of(key: Key<'_>, limit: &Limit) -> Self {
         let identity = limit.identity();
         Self {
@@ -97,7 +97,9 @@ impl Store for Model {
         } = *question;
         let (decision, write) = self.run(self.clock.now(), key, limit, ask);
         if let Some(state) = write {
-            self.states.borrow_mut().insert(Name::of(key, limit), state);
+            self.states
+                .borrow_mut()
+                .insert(Place::of(key, limit), state);
         }
         Ok(Answer {
             decision,
@@ -106,7 +108,7 @@ impl Store for Model {
     }
 
     fn reset(&self, key: Key<'_>, limit: &Limit) -> Result<(), Fault> {
-        self.states.borrow_mut().remove(&Name::of(key, limit));
+        self.states.borrow_mut().remove(&Place::of(key, limit));
         Ok(())
     }
 

@@ -55,9 +55,7 @@ impl Subject {
 
     /// The map of one process.
     pub fn memory() -> Self {
-        Self::over("memory", |clock| {
-            Memory::new(Rc::clone(clock), Micros::ZERO)
-        })
+        Self::over("memory", |clock| Memory::new(Rc::clone(clock)))
     }
 
     /// A table of its own.

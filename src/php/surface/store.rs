@@ -7,13 +7,13 @@ use ext_php_rs::convert::IntoZval;
 use ext_php_rs::ffi::IS_OBJECT;
 use ext_php_rs::types::{ArrayKey, ZendHashTable, ZendObject, Zval};
 
-use crate::limit::Micros;
+use crate::limit::{Micros, Number};
 use crate::php::call::{Call, Result, Thrown, handlers};
 use crate::php::class::{
     Class, Native, Type, function, instantiate, optional, register as register_class, required,
 };
 use crate::php::stores::AnyStore;
-use crate::php::{errors, stores};
+use crate::php::{errors, stores, zend};
 use crate::store::redis::Dsn;
 use crate::store::{Status, Store};
 
@@ -159,22 +159,34 @@ fn start_of_fake(call: &Call<'_>) -> Result<Micros> {
     let seconds = if u32::from(unsafe { value.u1.v.type_ }) == IS_OBJECT {
         // SAFETY: it is an object.
         let object = unsafe { &*value.value.obj };
-        unix_time_of(object).ok_or_else(|| call.type_error(1, "DateTimeInterface|float|null"))?
+        unix_time_of(object).ok_or_else(|| call.type_error(1, START_TYPES))?
     } else {
-        call.double(1)?
+        call.double_or(1, START_TYPES)?
     };
     if (0.0..=LATEST).contains(&seconds) {
         Ok(Micros((seconds * 1e6).round() as u64))
     } else {
         Err(errors::throw_value(
             1,
-            &format!("must be a Unix time between 0 and {LATEST}, {seconds} given"),
+            &format!(
+                "must be a Unix time between 0 and {LATEST}, {} given",
+                Number::Float(seconds)
+            ),
         ))
     }
 }
 
+/// The types of a fake's start as PHP names them in its messages.
+const START_TYPES: &str = "DateTimeInterface|float|null";
+
 /// The time of a `DateTimeInterface`, to the microsecond.
 fn unix_time_of(object: &ZendObject) -> Option<f64> {
+    // SAFETY: both classes are live.
+    let is_time =
+        unsafe { zend::instanceof_function_slow(object.ce, zend::php_date_get_interface_ce()) };
+    if !is_time {
+        return None;
+    }
     let format = |letters: &str| -> Option<f64> {
         let letters = letters.into_zval(false).ok()?;
         let text = object.try_call_method("format", vec![&letters]).ok()?;
@@ -195,7 +207,10 @@ fn on_advance(call: &mut Call<'_>) -> Result {
     if !(0.0..=LATEST).contains(&seconds) {
         return Err(errors::throw_value(
             1,
-            &format!("must be between 0 and {LATEST} seconds, {seconds} given"),
+            &format!(
+                "must be between 0 and {LATEST} seconds, {} given",
+                Number::Float(seconds)
+            ),
         ));
     }
     let by = Micros((seconds * 1e6).round() as u64);

@@ -34,6 +34,9 @@ pub const PARAMETER: Parameter = optional(
 )
 .sensitive();
 
+/// The parameter's types as PHP names them in its messages.
+const TYPES: &str = "Redis|Sluice\\Store|string|null";
+
 impl Target {
     /// Reads the constructor's argument.
     pub fn of(call: &Call<'_>) -> Result<Self> {
@@ -47,7 +50,7 @@ impl Target {
         if u32::from(unsafe { value.u1.v.type_ }) == IS_OBJECT {
             return Self::of_object(call, value);
         }
-        let store = match std::str::from_utf8(call.bytes(1)?) {
+        let store = match std::str::from_utf8(call.bytes_or(1, TYPES)?) {
             Ok(text) => stores::redis_at(text).map_err(|error| error.to_string()),
             Err(_) => Err("it is not UTF-8".to_owned()),
         };
@@ -70,7 +73,7 @@ impl Target {
                 return of_phpredis(&*object).map(Self::Own);
             }
         }
-        Err(call.type_error(1, "Redis|Sluice\\Store|string|null"))
+        Err(call.type_error(1, TYPES))
     }
 
     /// Puts a question, enforces the answer, and turns a fault into an

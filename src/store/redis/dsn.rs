@@ -89,6 +89,9 @@ impl Dsn {
     /// Says which part is wrong.
     pub fn parse(text: &str) -> Result<Self, DsnError> {
         let refuse = |what: &str| Err(DsnError(what.to_owned()));
+        if text.contains('\0') || text.contains("%00") {
+            return refuse("it has a NUL in it");
+        }
         let Some((scheme, rest)) = text.split_once("://") else {
             return refuse("it has no scheme");
         };
@@ -179,6 +182,9 @@ impl Dsn {
     /// # Errors
     /// Where there is no such option, or the value is not one for it.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), DsnError> {
+        if value.contains('\0') && name != "prefix" {
+            return Err(DsnError(format!("its {name} has a NUL in it")));
+        }
         match name {
             "db" => {
                 self.database = value
@@ -318,6 +324,8 @@ mod tests {
             ("redis://:hunter2@host?timeout=0", "1ms to 60s"),
             ("redis://:hun#ter2@host", ""),
             ("unix://run/redis.sock", "absolute path"),
+            ("unix:///run/\0redis.sock", "NUL"),
+            ("redis://us%00er:hunter2@host", "NUL"),
         ] {
             let message = match Dsn::parse(text) {
                 Ok(dsn) if text.contains("=50") => {

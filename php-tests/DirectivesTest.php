@@ -1,0 +1,47 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Sluice\Tests;
+
+use Sluice\Source;
+use Sluice\Store;
+use Sluice\Tests\Support\RedisServer;
+use Sluice\Tests\Support\TestCase;
+use Sluice\TokenBucketLimiter;
+
+/** A directive that changes while PHP runs applies from the next call on. */
+final class DirectivesTest extends TestCase
+{
+    public function testTheStoreOfALimiterMadeBefore(): void
+    {
+        $limiter = new TokenBucketLimiter();
+        $key = self::freshKey();
+        self::assertSame(Source::SharedMemory, $limiter->attempt($key, 5, 1)->source);
+        ini_set('sluice.store', RedisServer::start()->dsn());
+        self::assertSame(Source::Redis, $limiter->attempt($key, 5, 1)->source);
+        ini_restore('sluice.store');
+        self::assertSame(3, $limiter->attempt($key, 5, 1)->remaining);
+    }
+
+    public function testThePrefix(): void
+    {
+        $server = RedisServer::start();
+        ini_set('sluice.store', $server->dsn());
+        ini_set('sluice.prefix', 'shop:');
+        (new TokenBucketLimiter())->allow('k', 5, 1);
+        self::assertStringStartsWith('shop:{', $server->keys()[0]);
+    }
+
+    public function testADirectiveIsReadWithSpacesAroundItAndInAnyCase(): void
+    {
+        ini_set('sluice.mode', ' Off ');
+        self::assertTrue(fixed_window_limit(self::freshKey(), 0));
+    }
+
+    public function testTheSizeOfTheSharedMemory(): void
+    {
+        $size = Store::sharedMemory()->status()['sharedMemory']['size'];
+        self::assertSame(32 << 20, $size);
+    }
+}

@@ -1,0 +1,92 @@
+<?php
+
+// Uses all there is, once or a few times, right and wrong. Argument: a DSN.
+
+declare(strict_types=1);
+
+use Sluice\FixedWindowLimiter;
+use Sluice\Store;
+
+function refused(callable $call): void
+{
+    try {
+        $call();
+    } catch (Throwable $exception) {
+        (string) $exception;
+        return;
+    }
+    exit('not refused');
+}
+
+$useAll = function (TokenBucketLimiter $buckets, FixedWindowLimiter $windows): void {
+    foreach (['', "\0\xff", 'a key', str_repeat('k', 65_536)] as $key) {
+        $buckets->allow($key, 2, 0.5);
+        $decision = $buckets->attempt($key, 2, 0.5, requested: 2);
+        $buckets->peek($key, 2, 1 / 3);
+        $buckets->reset($key);
+        $windows->allow($key, 2);
+        $windows->attempt($key, 2, 60.5, 3);
+        $windows->peek($key, 2, 60);
+        $windows->reset($key, 60);
+        $decision->headers();
+        $decision->toArray();
+        json_encode($decision, JSON_INVALID_UTF8_SUBSTITUTE);
+        ob_start();
+        var_dump($decision, $buckets);
+        $decision->send();
+        ob_end_clean();
+    }
+};
+
+$useAll(new TokenBucketLimiter(), new fixed_window_limit());
+$useAll(new TokenBucketLimiter($argv[1]), new FixedWindowLimiter(Store::redis($argv[1], ['prefix' => 'x:'])));
+$useAll(new TokenBucketLimiter('redis://127.0.0.1:1'), new FixedWindowLimiter('redis://localhost:1?timeout=5s'));
+$useAll(new TokenBucketLimiter(Store::memory()), new FixedWindowLimiter(Store::sharedMemory()));
+$fake = Store::fake(new DateTimeImmutable());
+$useAll(new TokenBucketLimiter(), new FixedWindowLimiter());
+$fake->advance(1.5);
+fixed_window_limit('k', limit: 1, requested: 1);
+foreach ([$fake, Store::sharedMemory(), Store::redis($argv[1])] as $store) {
+    $store->status();
+}
+Store::restore();
+
+$limiter = new TokenBucketLimiter($argv[1]);
+$decision = $limiter->attempt('k', 1, 1);
+foreach (
+    [
+        fn () => $limiter->allow('k', -1, 1),
+        fn () => $limiter->allow('k', 1, NAN),
+        fn () => $limiter->allow('k'),
+        fn () => $limiter->allow([], 1, 1),
+        fn () => new TokenBucketLimiter('no DSN'),
+        fn () => new TokenBucketLimiter([]),
+        fn () => $limiter->__construct('redis://:pass@'),
+        fn () => Store::redis($argv[1], ['tiemout' => 1]),
+        fn () => Store::fake(-1.0),
+        fn () => Store::sharedMemory()->advance(1.0),
+        fn () => clone $decision,
+        fn () => serialize($limiter),
+        fn () => $decision->allowed = true,
+    ] as $wrong
+) {
+    refused($wrong);
+}
+
+foreach (['allow', 'deny', 'local'] as $policy) {
+    ini_set('sluice.on_failure', $policy);
+    (new TokenBucketLimiter('redis://127.0.0.1:1'))->attempt('k', 1, 1);
+}
+ini_set('sluice.on_failure', 'throw');
+refused(fn () => (new TokenBucketLimiter('redis://127.0.0.1:1'))->attempt('k', 1, 1));
+@ini_set('sluice.timeout', 'soon');
+@ini_set('sluice.store', 'nowhere');
+ini_set('sluice.store', $argv[1]);
+ini_set('sluice.mode', 'observe');
+ini_set('sluice.scale', '0.5');
+fixed_window_limit('k', 3);
+
+ob_start();
+phpinfo(INFO_MODULES);
+ob_end_clean();
+echo 'did it all';

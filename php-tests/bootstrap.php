@@ -1,0 +1,25 @@
+<?php
+
+declare(strict_types=1);
+
+// Runs before any test: `php -d extension=$SLUICE_SO /usr/bin/phpunit`.
+
+spl_autoload_register(static function (string $class): void {
+    $prefix = 'Sluice\\Tests\\';
+    if (str_starts_with($class, $prefix)) {
+        $path = __DIR__ . '/' . strtr(substr($class, strlen($prefix)), '\\', '/') . '.php';
+        if (is_file($path)) {
+            require $path;
+        }
+    }
+});
+
+// The tests start children with the extension at this path. Should PHPUnit
+// itself run with another build, half of them would test that one.
+$extension = Sluice\Tests\Support\Extension::path();
+if (!str_contains((string) file_get_contents('/proc/self/maps'), $extension)) {
+    fwrite(STDERR, "Run PHPUnit as: php -d extension={$extension} /usr/bin/phpunit\n");
+    exit(2);
+}
+
+register_shutdown_function([Sluice\Tests\Support\Running::class, 'stopAll']);
