@@ -1,7 +1,7 @@
 -- token bucket: src/limit/token_bucket.rs in Lua, equal in every field.
 --
--- KEYS[1]  the state: two doubles, when the bucket was full (us) and how many
---          tokens were taken since
+-- KEYS[1]  the state: three doubles, when the bucket was full (us), how many
+--          tokens were taken since, and when all of them will be back (us)
 -- ARGV[1]  N, ARGV[2] P: the rate, N tokens per P microseconds
 -- ARGV[3]  capacity
 -- ARGV[4]  cost
@@ -18,9 +18,9 @@ local most = math.min(33554431, floor_div(9007199254740991, P))
 
 local state = redis.call('GET', KEYS[1])
 local now = clock()
-local full_at, taken, repaired = now, 0, false
+local full_at, taken, done_at, repaired = now, 0, now, false
 if state then
-  full_at, taken = struct.unpack('>dd', state)
+  full_at, taken, done_at = struct.unpack('>ddd', state)
   if full_at > now then
     full_at, repaired = now, true
   end
@@ -46,10 +46,18 @@ end
 
 local reset = ceil_div(debt, N)
 if charged or (repaired and not fits and mode ~= 'peek') then
+  state = struct.pack('>dd', full_at, taken)
+elseif fits or mode == 'peek' or debt == 0 or now + reset <= done_at then
+  state = nil
+end
+-- Else it was refused at a lower rate than it was written for: what was spent
+-- has to be kept as it is, for longer.
+if state then
   -- Rounded up, and a second on top: a state may outlive its meaning, never
   -- the other way round.
   local ttl = string.format('%.0f', ceil_div(reset, 1000) + 1000)
-  redis.call('SET', KEYS[1], struct.pack('>dd', full_at, taken), 'PX', ttl)
+  state = string.sub(state, 1, 16) .. struct.pack('>d', now + reset)
+  redis.call('SET', KEYS[1], state, 'PX', ttl)
 end
 
 local retry = 0

@@ -58,6 +58,7 @@ final class KeysTest extends TestCase
     {
         yield 'shared memory' => [Store::sharedMemory(...)];
         yield 'Redis' => [fn () => Store::redis(RedisServer::start()->dsn())];
+        yield 'shared memory in Redis\' place' => [fn () => Store::redis(RedisServer::absent()->dsn())];
         yield 'memory' => [Store::memory(...)];
     }
 

@@ -12,6 +12,9 @@ use super::{Fraction, MAX_LIMIT, Micros, Number};
 pub struct Rate {
     tokens: u32,
     period: u64,
+    /// The binary logarithm of the microseconds one token takes, rounded up:
+    /// worked out once, since a store may want it at every call.
+    token_log2: u8,
 }
 
 /// The most tokens in one period: 2²⁰.
@@ -76,9 +79,11 @@ impl Rate {
     }
 
     fn from_fraction(fraction: Fraction) -> Self {
+        let per_token = fraction.den.div_ceil(fraction.num);
         Self {
             tokens: fraction.num as u32,
             period: fraction.den as u64,
+            token_log2: per_token.next_power_of_two().trailing_zeros() as u8,
         }
     }
 
@@ -103,6 +108,12 @@ impl Rate {
     /// P: whole microseconds, at least 1.
     pub fn period(self) -> u64 {
         self.period
+    }
+
+    /// The least power of two, by its logarithm, of microseconds that one token
+    /// does not take longer than.
+    pub fn token_log2(self) -> u32 {
+        self.token_log2.into()
     }
 
     /// The time in which `tokens` come back, rounded up.

@@ -51,14 +51,29 @@ unsafe extern "C" fn autoload(
         let (Some(class), true) = (class_of(lower), errors::none_pending()) else {
             return std::ptr::null_mut();
         };
-        // Known from now on to type hints and instanceof too, which do not
-        // autoload. PHP drops it with the request's own classes.
-        zend::zend_register_class_alias_ex(
-            lower.as_ptr().cast::<c_char>(),
-            lower.len(),
-            class.entry(),
-            false,
-        );
+        if !is_preloading() {
+            // Known from now on to type hints and instanceof too, which do not
+            // autoload. PHP drops it with the request's own classes.
+            zend::zend_register_class_alias_ex(
+                lower.as_ptr().cast::<c_char>(),
+                lower.len(),
+                class.entry(),
+                false,
+            );
+        }
         class.entry()
+    }
+}
+
+/// Whether opcache is preloading. What is in the class table then would stay
+/// for ever, and opcache takes an internal class there for the end of the
+/// application's own.
+fn is_preloading() -> bool {
+    const ZEND_COMPILE_PRELOAD: u32 = 1 << 15;
+    // SAFETY: PHP's globals live as long as the process.
+    unsafe {
+        zend::raw::ext_php_rs_compiler_globals()
+            .as_ref()
+            .is_some_and(|globals| globals.compiler_options & ZEND_COMPILE_PRELOAD != 0)
     }
 }

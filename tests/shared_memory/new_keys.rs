@@ -1,7 +1,7 @@
 //! Workers that meet a new key at once give it one slot: of a limit of one,
 //! exactly one of them gets the token.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::sync::{Arc, Barrier};
 
 use sluice::limit::{Ask, Key, Limit, Micros};
@@ -11,9 +11,10 @@ use sluice::store::shm::{Mapping, SharedMemory, Table, TableStatus};
 use crate::support::limits::{DAY, question, short_window, slow_bucket, window};
 use crate::turned_clock::TurnedClock;
 
-const RACERS: usize = 3;
+type Shared<'a> = SharedMemory<&'a TurnedClock>;
 
 struct Race {
+    racers: usize,
     table: Arc<Table>,
     clock: TurnedClock,
     /// How often each key of the round was admitted.
@@ -22,24 +23,23 @@ struct Race {
     twice: AtomicU32,
     never: AtomicU32,
     meeting: Barrier,
-    over: AtomicBool,
 }
 
 impl Race {
-    fn new(table_size: usize, keys_in_a_round: usize) -> Self {
+    fn new(racers: usize, table_size: usize, keys_in_a_round: usize) -> Self {
         let mapping = Mapping::anonymous(table_size, Micros::ZERO).expect("a mapping");
         Self {
+            racers,
             table: Arc::new(Table::new(mapping)),
-            clock: TurnedClock::default(),
+            clock: TurnedClock::ticking(),
             admitted: (0..keys_in_a_round).map(|_| AtomicU32::new(0)).collect(),
             twice: AtomicU32::new(0),
             never: AtomicU32::new(0),
-            meeting: Barrier::new(RACERS),
-            over: AtomicBool::new(false),
+            meeting: Barrier::new(racers),
         }
     }
 
-    fn store(&self) -> SharedMemory<&TurnedClock> {
+    fn store(&self) -> Shared<'_> {
         SharedMemory::with_clock(Arc::clone(&self.table), &self.clock)
     }
 
@@ -49,45 +49,36 @@ impl Race {
     }
 
     /// Lets all racers meet the same keys at the same time, `key(round, index)`,
-    /// and does `between` after each round, when nobody races.
+    /// each doing `aside` after each key. Does `between` after each round, when
+    /// nobody races.
     fn run(
         &self,
         rounds: usize,
         limit: &Limit,
         key: impl Fn(usize, usize) -> u64 + Sync,
+        aside: impl Fn(&Shared<'_>, usize) + Sync,
         between: impl Fn() + Sync,
     ) {
+        let race = || {
+            let store = self.store();
+            for round in 0..rounds {
+                self.meeting.wait();
+                for (index, count) in self.admitted.iter().enumerate() {
+                    let allowed = takes(&store, key(round, index), limit);
+                    count.fetch_add(u32::from(allowed), SeqCst);
+                    aside(&store, round + index);
+                }
+                if self.meeting.wait().is_leader() {
+                    self.count_the_round();
+                    between();
+                }
+            }
+        };
         std::thread::scope(|scope| {
-            for _ in 0..RACERS {
-                scope.spawn(|| {
-                    let store = self.store();
-                    for round in 0..rounds {
-                        self.meeting.wait();
-                        for (index, count) in self.admitted.iter().enumerate() {
-                            let allowed = takes(&store, key(round, index), limit);
-                            count.fetch_add(u32::from(allowed), SeqCst);
-                        }
-                        if self.meeting.wait().is_leader() {
-                            self.count_the_round();
-                            between();
-                        }
-                    }
-                    self.over.store(true, SeqCst);
-                });
+            for _ in 0..self.racers {
+                scope.spawn(race);
             }
         });
-    }
-
-    /// Lets slots come and go, and time pass, until the race is over.
-    fn churn(&self, limit: &Limit, key: impl Fn(usize) -> u64) {
-        let store = self.store();
-        for number in 0.. {
-            if self.over.load(SeqCst) {
-                return;
-            }
-            takes(&store, key(number), limit);
-            self.clock.advance(1);
-        }
     }
 
     fn count_the_round(&self) {
@@ -118,7 +109,7 @@ impl Race {
     }
 }
 
-fn takes(store: &SharedMemory<&TurnedClock>, key: u64, limit: &Limit) -> bool {
+fn takes(store: &Shared<'_>, key: u64, limit: &Limit) -> bool {
     let key = key.to_le_bytes();
     let question = question(Key::unnamed(&key), limit, Ask::take(1));
     let answer = store.decide(&question).expect("an answer");
@@ -127,47 +118,59 @@ fn takes(store: &SharedMemory<&TurnedClock>, key: u64, limit: &Limit) -> bool {
 
 #[test]
 fn one_worker_gets_the_token_of_a_new_key() {
-    let race = Race::new(16 << 20, 64);
+    let race = Race::new(3, 16 << 20, 64);
     let new = |round, index| (round * 64 + index) as u64;
-    race.run(1000, &slow_bucket(1, 1.0 / 31_622_400.0), new, || ());
+    race.run(
+        1000,
+        &slow_bucket(1, 1.0 / 31_622_400.0),
+        new,
+        |_, _| (),
+        || (),
+    );
     race.assert_one_each();
     assert_eq!(race.status().live, 1000 * 64);
 }
 
 #[test]
 fn one_worker_gets_it_while_slots_expire_all_around() {
-    let race = Race::new(64 << 10, 64);
-    let fleeting = short_window(1, Micros(1));
+    let race = Race::new(3, 64 << 10, 64);
+    let fleeting = short_window(1, Micros(3));
     let new = |round, index| (round * 64 + index) as u64;
-    std::thread::scope(|scope| {
-        scope.spawn(|| race.churn(&fleeting, |number| u64::MAX - number as u64));
+    race.run(
+        1000,
+        &window(1, 86_400),
+        new,
+        |store, number| {
+            takes(store, u64::MAX - number as u64, &fleeting);
+        },
         // After each round all its keys are long gone.
-        race.run(1000, &window(1, 86_400), new, || {
-            race.clock.advance(2 * DAY);
-        });
-    });
+        || race.clock.advance(2 * DAY),
+    );
     race.assert_one_each();
 }
 
 #[test]
 fn one_worker_gets_it_while_slots_come_and_go_in_front_of_it() {
     const KEYS: usize = 6;
-    let race = Race::new(64 << 10, KEYS);
-    let (lasting, fleeting) = (window(1, 86_400), short_window(1, Micros(1)));
+    let race = Race::new(2, 64 << 10, KEYS);
+    let (lasting, fleeting) = (window(1, 86_400), short_window(1, Micros(3)));
     let racing = race.neighbours(&lasting, KEYS);
-    let churning = race.neighbours(&fleeting, KEYS);
-    assert_eq!((racing.len(), churning.len()), (KEYS, KEYS));
-    let forget = || {
-        for key in &racing {
-            let reset = race
-                .store()
-                .reset(Key::unnamed(&key.to_le_bytes()), &lasting);
-            assert!(reset.is_ok(), "{reset:?}");
-        }
-    };
-    std::thread::scope(|scope| {
-        scope.spawn(|| race.churn(&fleeting, |number| churning[number % KEYS]));
-        race.run(20_000, &lasting, |_, index| racing[index], forget);
-    });
+    let passing = race.neighbours(&fleeting, KEYS);
+    assert_eq!((racing.len(), passing.len()), (KEYS, KEYS));
+    race.run(
+        30_000,
+        &lasting,
+        |_, index| racing[index],
+        |store, number| {
+            takes(store, passing[number % KEYS], &fleeting);
+        },
+        || {
+            for key in &racing {
+                let key = key.to_le_bytes();
+                let reset = race.store().reset(Key::unnamed(&key), &lasting);
+                assert!(reset.is_ok(), "{reset:?}");
+            }
+        },
+    );
     race.assert_one_each();
 }

@@ -1,5 +1,6 @@
 //! One connection: opened once, asked many times, dropped at the first doubt.
 
+use std::hash::{BuildHasher, RandomState};
 use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 
@@ -19,8 +20,10 @@ const IDLE: Duration = Duration::from_secs(1);
 pub struct Connection {
     wire: Wire,
     last_used: Instant,
-    /// Numbers the calls; each reply brings its call's number back.
-    sequence: u32,
+    /// Numbers the calls; each reply brings its call's number back. The upper
+    /// bits are the connection's own, so that not even a proxy that mixes up
+    /// its clients could pass one's reply off as another's.
+    sequence: u64,
     command: Cmd,
     bytes: Vec<u8>,
 }
@@ -48,7 +51,7 @@ impl Connection {
         let mut connection = Self {
             wire,
             last_used: Instant::now(),
-            sequence: 0,
+            sequence: first_number(),
             command: Cmd::new(),
             bytes: Vec::with_capacity(512),
         };
@@ -115,7 +118,7 @@ impl Connection {
         ask: Ask,
         deadline: Instant,
     ) -> Result<[i64; 4], String> {
-        self.sequence = self.sequence.wrapping_add(1);
+        self.sequence += 1;
         self.command.clear();
         self.command.arg("EVALSHA").arg(&script.sha).arg(1).arg(key);
         for number in numbers {
@@ -148,7 +151,7 @@ impl Connection {
                     Value::Int(retry),
                     Value::Int(reset),
                     Value::Int(sequence),
-                ] if sequence == i64::from(self.sequence) => Ok([allowed, remaining, retry, reset]),
+                ] if sequence == self.sequence as i64 => Ok([allowed, remaining, retry, reset]),
                 _ => Err("the reply belongs to another call".into()),
             },
             other => Err(format!("answered with {}", show(&other))),
@@ -197,6 +200,13 @@ impl Connection {
 
 /// A cost past every limit is the same as any other; this one a double holds.
 const MOST: u64 = 1 << 53;
+
+/// Where a connection starts to number its calls: random bits above 32, below
+/// the 53 that a double of Lua can hold.
+fn first_number() -> u64 {
+    let random = RandomState::new().hash_one(std::process::id());
+    (random >> 43) << 32
+}
 
 fn describe(error: &std::io::Error) -> String {
     match error.kind() {

@@ -22,6 +22,10 @@ pub struct Wire {
 
 const SLACK: Duration = Duration::from_millis(1);
 
+/// Far more than anything Redis answers to what is asked here. A server gone
+/// mad could fill the memory within the deadline.
+const LONGEST_REPLY: usize = 64 << 10;
+
 impl Wire {
     /// Connects over TCP.
     pub fn tcp(address: SocketAddr, deadline: Instant) -> io::Result<Self> {
@@ -70,6 +74,7 @@ impl Wire {
             socket: &self.socket,
             armed: &mut self.armed,
             deadline,
+            may_come: LONGEST_REPLY,
         };
         self.parser.parse_value(reader)
     }
@@ -92,6 +97,7 @@ struct Reader<'a> {
     socket: &'a Socket,
     armed: &'a mut Duration,
     deadline: Instant,
+    may_come: usize,
 }
 
 impl Read for Reader<'_> {
@@ -101,7 +107,14 @@ impl Read for Reader<'_> {
             let mut socket = self.socket;
             match socket.read(into) {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                other => return other,
+                Ok(count) if count > self.may_come => {
+                    return Err(io::Error::other("the reply has no end"));
+                }
+                Ok(count) => {
+                    self.may_come -= count;
+                    return Ok(count);
+                }
+                Err(error) => return Err(error),
             }
         }
     }

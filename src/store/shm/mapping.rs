@@ -127,7 +127,11 @@ impl Mapping {
                     return Ok(mapping);
                 }
             }
-            let fresh = path.with_extension(format!("new.{}", std::process::id()));
+            // Beside it, under a name of its own: two paths may differ in what
+            // looks like an extension only.
+            let mut fresh = path.as_os_str().to_owned();
+            fresh.push(format!(".new.{}", std::process::id()));
+            let fresh = PathBuf::from(fresh);
             let made = Self::fresh_file(&fresh, size, made_at)
                 .and_then(|mapping| fs::rename(&fresh, path).map_err(fail).map(|()| mapping));
             if made.is_err() {

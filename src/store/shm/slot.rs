@@ -95,17 +95,23 @@ impl Slot {
 
 /// A kind whose state fits in a slot.
 pub(super) trait Slotted: Kind {
+    /// Whether a word of this kind would go before its state is done under
+    /// this limit: the rate was lowered since it was written.
+    fn outlives(&self, slot: Slot) -> bool;
     fn pack(&self, fingerprint: Fingerprint, state: Self::State) -> Slot;
     fn unpack(slot: Slot) -> Self::State;
 }
 
 impl Slotted for TokenBucket {
+    #[inline(always)]
+    fn outlives(&self, slot: Slot) -> bool {
+        self.rate()
+            .is_some_and(|rate| u64::from(rate.token_log2()) > slot.life())
+    }
+
     fn pack(&self, fingerprint: Fingerprint, state: Bucket) -> Slot {
         // Rounded up, so that a slot never expires before its bucket is full.
-        let life = self.rate().map_or(0, |rate| {
-            let per_token = rate.period().div_ceil(rate.tokens());
-            u64::from(per_token.next_power_of_two().trailing_zeros())
-        });
+        let life = self.rate().map_or(0, |rate| rate.token_log2().into());
         Slot::new(fingerprint, life, state.taken, state.full_at.0)
     }
 
@@ -118,6 +124,11 @@ impl Slotted for TokenBucket {
 }
 
 impl Slotted for FixedWindow {
+    /// Never: a window holds its own end.
+    fn outlives(&self, _: Slot) -> bool {
+        false
+    }
+
     fn pack(&self, fingerprint: Fingerprint, state: Window) -> Slot {
         Slot::new(fingerprint, UNTIL_INSTANT, state.taken, state.ends_at.0)
     }

@@ -19,7 +19,7 @@ use siphasher::sip128::{Hash128, Hasher128, SipHasher13};
 
 use super::mapping::Mapping;
 use super::slot::{Fingerprint, Slot, Slotted};
-use crate::limit::{Ask, Decision, Identity, Key, Micros};
+use crate::limit::{Ask, Decision, Identity, Key, Micros, Mode};
 use crate::store::clock::Clock;
 
 /// Slots in which a key may live: sixteen cache lines. With half of that, one
@@ -103,6 +103,15 @@ impl Table {
             let now = self.now(clock);
             let outcome = kind.decide(state, now, ask);
             let Some(next) = outcome.write else {
+                if let (Some((index, slot)), Some(state)) = (found, state)
+                    && kind.outlives(slot)
+                    && ask.mode != Mode::Peek
+                    && !outcome.decision.allowed
+                {
+                    // Refused at a lower rate: what was spent has to be kept
+                    // for longer. If another worker is faster, it does that.
+                    self.swap(index, slot, kind.pack(place.fingerprint, state));
+                }
                 return outcome.decision;
             };
             let next = kind.pack(place.fingerprint, next);
@@ -164,10 +173,22 @@ impl Table {
         })
     }
 
+    /// The key's state or, where it has none, the first claim for it: one that
+    /// a dead worker left may stand in front of a state.
+    #[inline(always)]
     fn find(&self, place: Place) -> Option<(usize, Slot)> {
-        self.reach(place)
+        let mut claim = None;
+        for (index, slot) in self
+            .reach(place)
             .take_while(|(_, slot)| *slot != Slot::UNUSED)
-            .find(|(_, slot)| slot.belongs_to(place.fingerprint))
+            .filter(|(_, slot)| slot.belongs_to(place.fingerprint))
+        {
+            if !slot.is_claim() {
+                return Some((index, slot));
+            }
+            claim = claim.or(Some((index, slot)));
+        }
+        claim
     }
 
     fn swap(&self, index: usize, old: Slot, new: Slot) -> bool {
