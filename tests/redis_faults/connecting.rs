@@ -106,7 +106,7 @@ fn a_name_that_is_none() {
 }
 
 #[test]
-fn a_name_with_an_address_that_nobody_listens_on() {
+fn a_server_on_one_of_the_addresses_of_its_name() {
     // `localhost` is ::1 first on many hosts; the server is on 127.0.0.1 only.
     let server = RedisServer::start_tcp();
     let Address::Tcp { port, .. } = server.tcp_dsn().address else {

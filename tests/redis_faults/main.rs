@@ -12,6 +12,7 @@ mod interleaved;
 mod logins;
 mod proxy;
 mod servers;
+mod signals;
 mod slow_replies;
 mod stray_replies;
 mod troubles;

@@ -158,7 +158,7 @@ fn one_worker_gets_it_while_slots_come_and_go_in_front_of_it() {
     let passing = race.neighbours(&fleeting, KEYS);
     assert_eq!((racing.len(), passing.len()), (KEYS, KEYS));
     race.run(
-        30_000,
+        60_000,
         &lasting,
         |_, index| racing[index],
         |store, number| {

@@ -1,7 +1,8 @@
 //! One connection: opened once, asked many times, dropped at the first doubt.
 
 use std::hash::{BuildHasher, RandomState};
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use redis::{Cmd, ErrorKind as RedisErrorKind, RedisError, Value};
@@ -42,10 +43,21 @@ impl Connection {
     ) -> Result<Self, String> {
         let wire = match &dsn.address {
             Address::Unix(path) => Wire::unix(path, deadline),
-            Address::Tcp { host, port } => resolver
-                .resolve(host, *port, deadline)
-                .map_err(|error| format!("cannot resolve the host: {}", describe(&error)))
-                .map(|address| Wire::tcp(address, deadline).inspect_err(|_| resolver.forget()))?,
+            Address::Tcp { host, port } => {
+                let addresses = resolver
+                    .resolve(host, *port, deadline)
+                    .map_err(|error| format!("cannot resolve the host: {}", describe(&error)))?;
+                match connect(&addresses, deadline) {
+                    Ok((wire, address)) => {
+                        resolver.remember(address);
+                        Ok(wire)
+                    }
+                    Err(error) => {
+                        resolver.forget();
+                        Err(error)
+                    }
+                }
+            }
         }
         .map_err(|error| format!("cannot connect: {}", describe(&error)))?;
         let mut connection = Self {
@@ -196,6 +208,23 @@ impl Connection {
             .receive(deadline)
             .map_err(|error| format!("no reply: {}", describe_reply(&error)))
     }
+}
+
+/// Connects to the first of a host's addresses that answers: a server often
+/// listens on one of the families only. Each gets its share of the time, so
+/// that one which swallows packets leaves some for the next.
+fn connect(addresses: &[SocketAddr], deadline: Instant) -> io::Result<(Wire, SocketAddr)> {
+    let mut last = io::Error::from(ErrorKind::NotFound);
+    for (index, address) in addresses.iter().enumerate() {
+        let now = Instant::now();
+        let left = deadline.saturating_duration_since(now);
+        let share = left / (addresses.len() - index) as u32;
+        match Wire::tcp(*address, now + share) {
+            Ok(wire) => return Ok((wire, *address)),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
 }
 
 /// A cost past every limit is the same as any other; this one a double holds.

@@ -1,7 +1,7 @@
-//! A host's address, without ever waiting longer than the deadline for it.
+//! A host's addresses, without ever waiting longer than the deadline for them.
 //!
 //! `getaddrinfo` cannot be bounded, so a thread of its own calls it. The
-//! address is remembered until connecting to it fails.
+//! address that a connection was made to is remembered until that fails.
 
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
@@ -14,17 +14,20 @@ use nix::sys::signal::{SigSet, SigmaskHow};
 #[derive(Default)]
 pub struct Resolver {
     known: Option<SocketAddr>,
-    asked: Option<Receiver<io::Result<SocketAddr>>>,
+    asked: Option<Receiver<Answer>>,
 }
 
+type Answer = io::Result<Vec<SocketAddr>>;
+
 impl Resolver {
-    /// The address of `host`, from memory or from the system.
-    pub fn resolve(&mut self, host: &str, port: u16, deadline: Instant) -> io::Result<SocketAddr> {
+    /// The addresses of `host` in the system's order, or the one that is known
+    /// to be good.
+    pub fn resolve(&mut self, host: &str, port: u16, deadline: Instant) -> Answer {
         if let Ok(address) = host.parse::<IpAddr>() {
-            return Ok(SocketAddr::new(address, port));
+            return Ok(vec![SocketAddr::new(address, port)]);
         }
         if let Some(address) = self.known {
-            return Ok(address);
+            return Ok(vec![address]);
         }
         // A question that is still on its way is waited for, not asked again.
         let asked = match self.asked.take() {
@@ -33,13 +36,18 @@ impl Resolver {
         };
         let left = deadline.saturating_duration_since(Instant::now());
         match asked.recv_timeout(left) {
-            Ok(answer) => answer.inspect(|address| self.known = Some(*address)),
+            Ok(answer) => answer,
             Err(RecvTimeoutError::Timeout) => {
                 self.asked = Some(asked);
                 Err(ErrorKind::TimedOut.into())
             }
             Err(RecvTimeoutError::Disconnected) => Err(io::Error::other("the resolver ended")),
         }
+    }
+
+    /// Remembers an address that answered.
+    pub fn remember(&mut self, address: SocketAddr) {
+        self.known = Some(address);
     }
 
     /// Forgets an address that did not answer: it may be an old one.
@@ -54,18 +62,16 @@ impl Resolver {
     }
 }
 
-fn ask(host: String, port: u16) -> io::Result<Receiver<io::Result<SocketAddr>>> {
+fn ask(host: String, port: u16) -> io::Result<Receiver<Answer>> {
     let (answer, asked) = sync_channel(1);
     // PHP handles signals in its own thread only.
     let mask = SigSet::all().thread_swap_mask(SigmaskHow::SIG_SETMASK)?;
     let thread = std::thread::Builder::new()
         .name("sluice-resolver".into())
         .spawn(move || {
-            let first = (host.as_str(), port)
-                .to_socket_addrs()
-                .and_then(|mut found| found.next().ok_or_else(|| ErrorKind::NotFound.into()));
+            let found = (host.as_str(), port).to_socket_addrs();
             // Nobody may be waiting any more.
-            let _ = answer.send(first);
+            let _ = answer.send(found.map(Iterator::collect));
         });
     mask.thread_set_mask()?;
     thread.map(|_| asked)
