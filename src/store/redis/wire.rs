@@ -1,6 +1,6 @@
 //! Bytes to and from a server, none of it later than the deadline.
 
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read};
 use std::mem::MaybeUninit;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -58,7 +58,9 @@ impl Wire {
         let mut rest = bytes;
         while !rest.is_empty() {
             arm(&self.socket, &mut self.armed, deadline)?;
-            match (&self.socket).write(rest) {
+            // A write to a closed connection is an error here, not a signal
+            // that ends a process which does not ignore it.
+            match self.socket.send_with_flags(rest, libc::MSG_NOSIGNAL) {
                 Ok(0) => return Err(ErrorKind::WriteZero.into()),
                 Ok(count) => rest = &rest[count..],
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
