@@ -71,7 +71,7 @@ fn a_server_that_announces_more_than_it_ever_sends() {
 fn a_server_that_answers_when_nobody_waits_any_more() {
     every_policy_answers(|| {
         Trouble::of_the_second_call(treating(|peer, reply| {
-            std::thread::sleep(TIMEOUT * 3 / 2);
+            std::thread::sleep(TIMEOUT * 2);
             peer.send(&reply);
             peer.serve();
         }))

@@ -13,9 +13,9 @@ use crate::support::fake_server::FakeServer;
 use crate::support::limits::{by_policy, question_with, window};
 
 /// What a call may take.
-pub const TIMEOUT: Duration = Duration::from_millis(100);
+pub const TIMEOUT: Duration = Duration::from_millis(250);
 /// How late an answer may be for a machine that does other things too.
-pub const MARGIN: Duration = Duration::from_millis(200);
+pub const MARGIN: Duration = Duration::from_millis(350);
 
 /// The times of these tests.
 pub const BUDGET: Budget = Budget {

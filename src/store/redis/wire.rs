@@ -12,8 +12,8 @@ use socket2::{Domain, SockAddr, Socket, Type};
 /// A connected socket and the parser of what comes from it.
 ///
 /// The socket's own timeouts bound each read and write, so a call that is
-/// answered at once takes two system calls; they are set anew only where what
-/// is left of a deadline differs from them by more than [`SLACK`].
+/// answered at once takes two system calls; they are set anew only where they
+/// do not fit what is left of a deadline.
 pub struct Wire {
     socket: Socket,
     parser: Parser,
@@ -125,7 +125,8 @@ impl Read for Reader<'_> {
 /// Sees to it that the socket gives up when the deadline comes.
 fn arm(socket: &Socket, armed: &mut Duration, deadline: Instant) -> io::Result<()> {
     let left = left(deadline)?;
-    if left.abs_diff(*armed) > SLACK {
+    // Too late is wrong at once; a little too early is not worth a system call.
+    if *armed > left + SLACK || *armed < left - left / 4 {
         socket.set_read_timeout(Some(left))?;
         socket.set_write_timeout(Some(left))?;
         *armed = left;
