@@ -70,5 +70,6 @@ fn no_key_gets_the_answer_of_another() {
     assert!(calls.all <= u64::from(KEYS * (ROUNDS + 1)), "{calls:?}");
 
     proxy.behave();
-    assert!(charge(&store, 0).or_else(|| charge(&store, 0)).is_some());
+    // Within a budget this small a busy machine may need more than one try.
+    assert!((0..50).any(|_| charge(&store, 0).is_some()));
 }
