@@ -126,7 +126,7 @@ impl Read for Reader<'_> {
 fn arm(socket: &Socket, armed: &mut Duration, deadline: Instant) -> io::Result<()> {
     let left = left(deadline)?;
     // Too late is wrong at once; a little too early is not worth a system call.
-    if *armed > left + SLACK || *armed < left - left / 4 {
+    if *armed > left + SLACK || *armed < left * 3 / 4 {
         socket.set_read_timeout(Some(left))?;
         socket.set_write_timeout(Some(left))?;
         *armed = left;
