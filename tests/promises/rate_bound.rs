@@ -9,7 +9,12 @@ use crate::support::stores::{Subjects, on_every_store};
 
 /// Few enough that Lua takes part in all of them.
 fn cases() -> ProptestConfig {
-    ProptestConfig::with_cases(48)
+    ProptestConfig {
+        cases: 48,
+        // A run leaves no files behind; a failure prints its smallest case.
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
 }
 
 /// Buckets of 2 to 30 tokens with rates of all sorts.

@@ -106,7 +106,7 @@ impl Mapping {
         let size = rounded(size);
         let fail = |error: io::Error| MappingError::new(&path.display().to_string(), &error);
         loop {
-            let file = open(path).map_err(fail)?;
+            let file = options().create(true).open(path).map_err(fail)?;
             // Held while one looks or makes the file, and by nobody for longer:
             // the kernel takes it from a process that dies.
             file.lock().map_err(fail)?;
@@ -146,7 +146,9 @@ impl Mapping {
     fn fresh_file(path: &Path, size: usize, made_at: Micros) -> Result<Self, MappingError> {
         let fail = |error: io::Error| MappingError::new(&path.display().to_string(), &error);
         let _ = fs::remove_file(path);
-        let file = open(path).map_err(fail)?;
+        // Made here and now, or not at all: in a folder that others may write
+        // to, one of theirs could stand in its place.
+        let file = options().create_new(true).open(path).map_err(fail)?;
         // Room is taken now: a write to a hole on a full disk would be SIGBUS.
         // SAFETY: a call on an open descriptor; it touches no memory of ours.
         let error = unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, size as libc::off_t) };
@@ -311,13 +313,12 @@ fn boot_id() -> [u8; 36] {
     id
 }
 
-fn open(path: &Path) -> io::Result<File> {
-    OpenOptions::new()
+fn options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options
         .read(true)
         .write(true)
-        .create(true)
-        .truncate(false)
         .mode(0o660)
-        .custom_flags(libc::O_NOFOLLOW)
-        .open(path)
+        .custom_flags(libc::O_NOFOLLOW);
+    options
 }
