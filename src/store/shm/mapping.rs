@@ -124,6 +124,9 @@ impl Mapping {
                 let mut mapping = Self::map(size, Some(&file))?;
                 if mapping.header().matches(size) {
                     mapping.path = Some(path.to_owned());
+                    // The mapping keeps the open file, and so the lock, for as
+                    // long as it lives.
+                    file.unlock().map_err(fail)?;
                     return Ok(mapping);
                 }
             }
