@@ -1,69 +1,45 @@
 -- token bucket: src/limit/token_bucket.rs in Lua, equal in every field.
 --
--- KEYS[1]  the state: three doubles, when the bucket was full (us), how many
---          tokens were taken since, and when all of them will be back (us)
--- ARGV[1]  N, ARGV[2] P: the rate, N tokens per P microseconds
--- ARGV[3]  capacity
--- ARGV[4]  cost
--- ARGV[5]  'take', 'peek' or 'charge'
--- ARGV[6]  a number that comes back, so that no reply is taken for another's
+-- KEYS[1]  the state, see debt.lua
+-- ARGV[1]  cost
+-- ARGV[2]  N, ARGV[3] P: the rate, N tokens per P microseconds
+-- ARGV[4]  capacity
+-- given    now (us), mode ('take', 'peek', 'charge', 'reserve', 'refund'), and
+--          with 'reserve' the longest wait (us)
 -- reply    allowed, remaining, retry after (us, -1: never), reset after (us),
---          ARGV[6]
+--          delay (us)
 --
 -- The caller keeps N <= 2^20, capacity + N < 2^25 and (capacity + N) * P < 2^53,
 -- so every product here is a whole number that a double holds exactly.
-local N, P = tonumber(ARGV[1]), tonumber(ARGV[2])
-local capacity, cost, mode = tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
-local most = math.min(33554431, floor_div(9007199254740991, P))
-
-local state = redis.call('GET', KEYS[1])
-local now = clock()
-local full_at, taken, done_at, repaired = now, 0, now, false
-if state then
-  full_at, taken, done_at = struct.unpack('>ddd', state)
-  if full_at > now then
-    full_at, repaired = now, true
+local cost, N, P = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local capacity = tonumber(ARGV[4])
+local debt = debt_read(redis.call('GET', KEYS[1]), now, N, P)
+if mode == 'refund' then
+  if debt.stored then
+    debt.taken = math.max(0, debt.taken - cost)
+    redis.call('SET', KEYS[1], debt_state(debt), 'PX', debt_ttl(debt))
   end
-  taken = math.min(taken, most)
+  return 1, 0, 0, 0, 0
 end
 
-local debt = taken * P - N * (now - full_at)
-if debt <= 0 then
-  full_at, taken, debt = now, 0, 0
+local max_wait = mode == 'reserve' and extra or 0
+local possible = cost <= capacity
+local wait = possible and debt_until_fits(debt, cost, capacity) or 0
+local fits = possible and wait <= max_wait and debt_can_count(debt, cost)
+local taken = cost > 0 and (mode == 'charge' or (mode ~= 'peek' and fits))
+if taken then
+  debt_take(debt, cost)
 end
-
--- What may be owed before; debt and cost added up could pass 2^53.
-local room = (capacity - cost) * P
-local fits = cost <= capacity and debt <= room
-local charged = cost > 0 and ((mode == 'take' and fits) or mode == 'charge')
-if charged then
-  local total = math.min(taken + cost, most)
-  debt = debt + (total - taken) * P
-  local periods = floor_div(now - full_at, P)
-  full_at = full_at + periods * P
-  taken = total - periods * N
-end
-
-local reset = ceil_div(debt, N)
-if charged or (repaired and not fits and mode ~= 'peek') then
-  state = struct.pack('>dd', full_at, taken)
-elseif fits or mode == 'peek' or debt == 0 or now + reset <= done_at then
-  state = nil
-end
--- Else it was refused at a lower rate than it was written for: what was spent
--- has to be kept as it is, for longer.
-if state then
-  -- Rounded up, and a second on top: a state may outlive its meaning, never
-  -- the other way round.
-  local ttl = string.format('%.0f', ceil_div(reset, 1000) + 1000)
-  state = string.sub(state, 1, 16) .. struct.pack('>d', now + reset)
-  redis.call('SET', KEYS[1], state, 'PX', ttl)
+if taken or (debt.repaired and not fits and mode ~= 'peek') then
+  redis.call('SET', KEYS[1], debt_state(debt), 'PX', debt_ttl(debt))
+elseif not fits and mode ~= 'peek' and debt_outlives(debt) then
+  redis.call('SET', KEYS[1], debt_as_stored(debt), 'PX', debt_ttl(debt))
 end
 
 local retry = 0
-if cost > capacity then
+if not possible then
   retry = -1
 elseif not fits then
-  retry = ceil_div(debt - room, N)
+  retry = math.max(0, debt_until_fits(debt, cost, capacity) - max_wait)
 end
-return {fits and 1 or 0, math.max(0, floor_div(capacity * P - debt, P)), retry, reset, tonumber(ARGV[6])}
+return fits and 1 or 0, debt_room(debt, capacity), retry, debt_until_nothing(debt), fits and wait or 0

@@ -9,10 +9,11 @@ mod support;
 use std::rc::Rc;
 
 use sluice::limit::{
-    Ask, Decision, FixedWindow, Key, Limit, MAX_PERIOD, Micros, Mode, Number, TokenBucket,
+    Ask, Decision, FixedWindow, Key, LeakyBucket, Limit, MAX_PERIOD, Micros, Mode, Number, Period,
+    Quota, SlidingWindow, TokenBucket,
 };
-use sluice::store::Store;
 use sluice::store::clock::ManualClock;
+use sluice::store::{Question, Store};
 
 use support::limits::{DAY, SECOND, question};
 use support::model::Model;
@@ -117,7 +118,7 @@ impl Run {
         if self.limits_change && self.rng.chance(6) {
             self.limits[index] = changed(&mut self.rng, &self.limits[index]);
         }
-        let limit = self.limits[index];
+        let limit = self.limits[index].clone();
         self.turn_the_clock(&limit);
         if self.rng.chance(1) {
             self.met.resets += 1;
@@ -134,12 +135,8 @@ impl Run {
             .decide(&question(key, &limit, ask))
             .expect("the model always answers")
             .decision;
-        let place = || {
-            format!(
-                "seed {} step {step}: {ask:?} of {limit:?} at {:?}",
-                self.seed, self.now
-            )
-        };
+        let (seed, now, gives_back) = (self.seed, self.now, self.rng.chance(10));
+        let place = || format!("seed {seed} step {step}: {ask:?} of {limit:?} at {now:?}");
         for other in &self.others {
             let decision = other.ask(key, &limit, ask);
             assert_eq!(decision, expected, "{} at {}", other.name, place());
@@ -151,6 +148,44 @@ impl Run {
             self.check_times(key, &limit, ask, &expected, &place);
         }
         self.remember(&expected, ahead);
+        if expected.allowed && ask.cost > 0 && gives_back {
+            self.take_and_give_back(key, &limit, &place);
+        }
+    }
+
+    /// Every store takes once more and gives a part of it back.
+    fn take_and_give_back(&self, key: Key<'_>, limit: &Limit, place: &dyn Fn() -> String) {
+        let question = question(key, limit, Ask::take(2));
+        let taken = self.model.decide(&question).expect("the model answers");
+        let one = Question {
+            ask: Ask::take(1),
+            ..question
+        };
+        if taken.decision.allowed {
+            self.model.refund(&one, &taken).expect("the model answers");
+        }
+        let left = self.model.at(self.now, key, limit, Ask::peek(1));
+        for other in &self.others {
+            let answer = other.answer(key, limit, Ask::take(2));
+            assert_eq!(
+                answer.decision,
+                taken.decision,
+                "{} at {}",
+                other.name,
+                place()
+            );
+            if answer.decision.allowed {
+                other.refund(key, limit, 1, &answer);
+            }
+            let decision = other.ask(key, limit, Ask::peek(1));
+            assert_eq!(
+                decision,
+                left,
+                "{} gave back otherwise at {}",
+                other.name,
+                place()
+            );
+        }
     }
 
     /// The times in a decision are exact, and the shortest there are.
@@ -162,7 +197,10 @@ impl Run {
         decision: &Decision,
         place: &dyn Fn() -> String,
     ) {
-        let retry = Ask::take(ask.cost);
+        let retry = match ask.mode {
+            Mode::Reserve(_) => ask,
+            _ => Ask::take(ask.cost),
+        };
         if let Some(wait @ Micros(1..)) = decision.retry_after {
             let at = |wait: u64| self.now.after(Micros(wait));
             let then = self.model.at(at(wait.0), key, limit, retry);
@@ -257,7 +295,8 @@ fn check_figures(decision: &Decision, limit: &Limit, place: &dyn Fn() -> String)
 fn time_of_a_token(limit: &Limit) -> u64 {
     match limit {
         Limit::TokenBucket(bucket) => bucket.rate().map_or(1, |rate| rate.time_for(1).0),
-        Limit::FixedWindow(window) => window.length().0,
+        Limit::LeakyBucket(bucket) => bucket.rate().map_or(1, |rate| rate.time_for(1).0),
+        other => other.period().0,
     }
 }
 
@@ -277,48 +316,94 @@ fn any_ask(rng: &mut Rng, limit: &Limit) -> Ask {
         mode: match rng.below(20) {
             0..=13 => Mode::Take,
             14..=16 => Mode::Peek,
+            17 if matches!(limit, Limit::TokenBucket(_) | Limit::LeakyBucket(_)) => Mode::Reserve(
+                Micros(rng.below(time_of_a_token(limit).saturating_mul(3) + 1)),
+            ),
             _ => Mode::Charge,
         },
     }
 }
 
 fn any_limit(rng: &mut Rng) -> Limit {
-    if rng.chance(60) {
-        any_bucket(rng)
+    match rng.below(10) {
+        0..=3 => any_bucket(rng),
+        4 => any_queue(rng),
+        5..=6 => {
+            let length = rng.pick(&LENGTHS);
+            let limit = FixedWindow::new(any_size(rng), length);
+            Limit::FixedWindow(limit.expect("all of these are windows"))
+        }
+        7..=8 => {
+            let length = rng.pick(&SLIDING_LENGTHS);
+            let limit = SlidingWindow::new(any_size(rng), length);
+            Limit::SlidingWindow(limit.expect("all of these are windows"))
+        }
+        _ => {
+            let period = rng.pick(&[Period::Hour, Period::Day, Period::Week, Period::Month]);
+            let zone = rng.pick(&[
+                "UTC",
+                "Asia/Shanghai",
+                "America/New_York",
+                "Australia/Lord_Howe",
+            ]);
+            let limit = Quota::new(any_size(rng), period, zone);
+            Limit::Quota(limit.expect("all of these are zones"))
+        }
+    }
+}
+
+const LENGTHS: [Number; 6] = [
+    Number::Float(1e-6),
+    Number::Float(0.25),
+    Number::Int(1),
+    Number::Int(60),
+    Number::Int(3600),
+    Number::Int((MAX_PERIOD.0 / SECOND) as i64),
+];
+
+/// Windows whose cells begin at the same instants by Unix time and by the time
+/// of a table, for cells are counted from a clock's 0.
+const SLIDING_LENGTHS: [Number; 6] = [
+    Number::Float(1e-6),
+    Number::Float(17e-6),
+    Number::Float(0.25),
+    Number::Int(1),
+    Number::Int(60),
+    Number::Int(7200),
+];
+
+fn any_rate(rng: &mut Rng) -> Number {
+    if rng.chance(50) {
+        Number::Int(rng.pick(&[0, 1, 2, 7, 20, 1000, 999_983, 1_000_000]))
     } else {
-        let length = rng.pick(&[
-            Number::Float(1e-6),
-            Number::Float(0.25),
-            Number::Int(1),
-            Number::Int(60),
-            Number::Int(3600),
-            Number::Int((MAX_PERIOD.0 / SECOND) as i64),
-        ]);
-        let limit = FixedWindow::new(any_size(rng), length);
-        Limit::FixedWindow(limit.expect("all of these are windows"))
+        Number::Float(rng.pick(&[
+            1.0 / 60.0,
+            1.0 / 3.0,
+            0.1,
+            16.67,
+            std::f64::consts::PI,
+            123_456.789,
+            1001.0 / 86_400.0,
+            1.0 / 2_592_000.0,
+            1.0 / 31_622_400.0,
+        ]))
     }
 }
 
 fn any_bucket(rng: &mut Rng) -> Limit {
     loop {
-        let rate = if rng.chance(50) {
-            Number::Int(rng.pick(&[0, 1, 2, 7, 20, 1000, 999_983, 1_000_000]))
-        } else {
-            Number::Float(rng.pick(&[
-                1.0 / 60.0,
-                1.0 / 3.0,
-                0.1,
-                16.67,
-                std::f64::consts::PI,
-                123_456.789,
-                1001.0 / 86_400.0,
-                1.0 / 2_592_000.0,
-                1.0 / 31_622_400.0,
-            ]))
-        };
         // A large bucket with a slow rate is refused; then another.
-        if let Ok(bucket) = TokenBucket::new(any_size(rng), rate) {
+        if let Ok(bucket) = TokenBucket::new(any_size(rng), any_rate(rng)) {
             return Limit::TokenBucket(bucket);
+        }
+    }
+}
+
+fn any_queue(rng: &mut Rng) -> Limit {
+    loop {
+        let rate = any_rate(rng);
+        if let Ok(queue) = LeakyBucket::with_period(any_size(rng), rate, Number::Int(1)) {
+            return Limit::LeakyBucket(queue);
         }
     }
 }
@@ -343,7 +428,13 @@ fn changed(rng: &mut Rng, limit: &Limit) -> Limit {
             let limit = FixedWindow::new(any_size(rng), length);
             Limit::FixedWindow(limit.expect("its length was one before"))
         }
+        Limit::SlidingWindow(window) if rng.chance(70) => {
+            let length = Number::Float(window.length().as_secs_f64());
+            let limit = SlidingWindow::new(any_size(rng), length);
+            Limit::SlidingWindow(limit.expect("its length was one before"))
+        }
         Limit::TokenBucket(_) if rng.chance(90) => any_bucket(rng),
+        Limit::LeakyBucket(_) if rng.chance(90) => any_queue(rng),
         _ => any_limit(rng),
     }
 }

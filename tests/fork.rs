@@ -5,7 +5,8 @@ mod support;
 
 use sluice::limit::{Ask, Key};
 use sluice::store::Store;
-use sluice::store::redis::{Redis, after_fork};
+use sluice::store::fork::after_fork;
+use sluice::store::redis::Redis;
 
 use support::limits::{question, window};
 use support::redis_server::{PATIENT, RedisServer};

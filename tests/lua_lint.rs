@@ -15,7 +15,22 @@ const NO_KEY: &[&str] = &["TIME"];
 /// Commands with exactly one key, their first argument. One that is missing
 /// here is looked up once and added.
 const ONE_KEY: &[&str] = &[
-    "GET", "SET", "PTTL", "PEXPIRE", "INCRBY", "DECRBY", "HGET", "HSET", "HMGET", "HGETALL",
+    "GET",
+    "SET",
+    "ZADD",
+    "ZCOUNT",
+    "ZREM",
+    "ZREMRANGEBYSCORE",
+    "ZREVRANGE",
+    "ZSCORE",
+    "PTTL",
+    "PEXPIRE",
+    "INCRBY",
+    "DECRBY",
+    "HGET",
+    "HSET",
+    "HMGET",
+    "HGETALL",
 ];
 
 #[test]

@@ -11,6 +11,8 @@ pub enum Mode {
     Peek,
     /// Take them in any case, into debt if need be.
     Charge,
+    /// Take them now for a time to come, at most so far ahead.
+    Reserve(Micros),
 }
 
 /// One question: so many tokens, to be taken, looked at, or charged.
@@ -39,6 +41,14 @@ impl Ask {
         }
     }
 
+    /// Book `cost` tokens that will be there within `max_wait`.
+    pub fn reserve(cost: u64, max_wait: Micros) -> Self {
+        Self {
+            cost,
+            mode: Mode::Reserve(max_wait),
+        }
+    }
+
     /// Debit `cost` tokens whatever is left.
     pub fn charge(cost: u64) -> Self {
         Self {
@@ -51,10 +61,18 @@ impl Ask {
     pub(super) fn takes(self, fit: bool) -> bool {
         self.cost > 0
             && match self.mode {
-                Mode::Take => fit,
+                Mode::Take | Mode::Reserve(_) => fit,
                 Mode::Peek => false,
                 Mode::Charge => true,
             }
+    }
+
+    /// How long the caller may be told to wait before acting.
+    pub(super) fn max_wait(self) -> Micros {
+        match self.mode {
+            Mode::Reserve(max_wait) => max_wait,
+            _ => Micros::ZERO,
+        }
     }
 
     /// Whether a refusal writes back a state that it found in the future, so
@@ -81,6 +99,8 @@ pub struct Decision {
     pub retry_after: Option<Micros>,
     /// Time until nothing counts as spent.
     pub reset_after: Micros,
+    /// Time to wait before acting: what was booked ahead is there then.
+    pub delay: Micros,
 }
 
 /// A decision, and the state to remember if it changed.
@@ -104,6 +124,7 @@ impl<S> Outcome<S> {
                 remaining: 0,
                 retry_after: allowed.then_some(Micros::ZERO),
                 reset_after: Micros::ZERO,
+                delay: Micros::ZERO,
             },
             write: None,
         }

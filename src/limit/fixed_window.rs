@@ -5,9 +5,8 @@
 //! dies between the two.
 
 use super::error::{Argument, LimitError};
-use super::{
-    Ask, Decision, Fraction, Kind, MAX_LIMIT, MAX_PERIOD, MAX_TAKEN, Micros, Number, Outcome,
-};
+use super::window::{self, Window};
+use super::{Ask, Fraction, Kind, Micros, Number, Outcome};
 
 /// So many in a window that starts with the first admitted request.
 ///
@@ -27,15 +26,6 @@ pub struct FixedWindow {
     length: Micros,
 }
 
-/// What is remembered of a window: its end, and what was taken in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Window {
-    /// The first instant after the window.
-    pub ends_at: Micros,
-    /// Tokens taken in it.
-    pub taken: u32,
-}
-
 impl FixedWindow {
     /// At most `limit` in a window of `window` seconds.
     ///
@@ -45,39 +35,9 @@ impl FixedWindow {
     /// Where limit is not within `0 ..= 32 000 000`, or the window not within
     /// one microsecond to 366 days.
     pub fn new(limit: i64, window: Number) -> Result<Self, LimitError> {
-        let size = u32::try_from(limit)
-            .ok()
-            .filter(|size| *size <= MAX_LIMIT)
-            .ok_or_else(|| {
-                LimitError::new(
-                    Argument::Limit,
-                    format!("must be between 0 and {MAX_LIMIT}, {limit} given"),
-                )
-            })?;
-        let micros = match window {
-            Number::Int(seconds) => u64::try_from(seconds)
-                .ok()
-                .and_then(|seconds| seconds.checked_mul(1_000_000)),
-            // Rounding first would let 0.4 µs pass as 0; NAN fails the range.
-            Number::Float(seconds) => (1e-6..=MAX_PERIOD.as_secs_f64())
-                .contains(&seconds)
-                .then(|| (seconds * 1e6).round() as u64),
-        };
-        let length = micros
-            .map(Micros)
-            .filter(|length| (Micros(1)..=MAX_PERIOD).contains(length))
-            .ok_or_else(|| {
-                LimitError::new(
-                    Argument::Window,
-                    format!(
-                        "must be between 0.000001 and {} seconds (366 days), {window} given",
-                        MAX_PERIOD.0 / 1_000_000
-                    ),
-                )
-            })?;
         Ok(Self {
-            limit: size,
-            length,
+            limit: LimitError::check_size(Argument::Limit, limit)?,
+            length: LimitError::check_length(Argument::Window, window)?,
         })
     }
 
@@ -105,50 +65,13 @@ impl Kind for FixedWindow {
 
     #[inline(always)]
     fn decide(&self, state: Option<Window>, now: Micros, ask: Ask) -> Outcome<Window> {
-        if self.limit == 0 {
-            return Outcome::of_nothing(ask);
-        }
-        let limit = u64::from(self.limit);
-        let latest = now.after(self.length);
+        window::decide(self.limit, state, now.after(self.length), now, ask)
+    }
 
-        let mut window = state
-            .filter(|window| now < window.ends_at)
-            .unwrap_or(Window {
-                ends_at: latest,
-                taken: 0,
-            });
-        // An end further off than a whole window: the clock stepped back.
-        let repaired = window.ends_at > latest;
-        if repaired {
-            window.ends_at = latest;
-        }
-
-        let fits = u64::from(window.taken).saturating_add(ask.cost) <= limit;
-        let charged = ask.takes(fits);
-        if charged {
-            window.taken = u64::from(window.taken)
-                .saturating_add(ask.cost)
-                .min(u64::from(MAX_TAKEN)) as u32;
-        }
-        let write = charged || (repaired && ask.repairs(fits));
-
-        let left = window.ends_at.since(now);
-        let retry_after = if fits {
-            Some(Micros::ZERO)
-        } else if ask.cost > limit {
-            None
-        } else {
-            Some(left)
-        };
-        Outcome {
-            decision: Decision {
-                allowed: fits,
-                limit: self.limit,
-                remaining: self.limit.saturating_sub(window.taken),
-                retry_after,
-                reset_after: if window.taken > 0 { left } else { Micros::ZERO },
-            },
-            write: write.then_some(window),
-        }
+    fn give_back(&self, state: Window, now: Micros, cost: u64, taken_at: Micros) -> Option<Window> {
+        let began = state.ends_at.since(self.length);
+        (taken_at >= began)
+            .then(|| window::give_back(state, now, cost))
+            .flatten()
     }
 }

@@ -51,6 +51,19 @@ impl Fraction {
         Some(simplest_between((low, den), (high, den)))
     }
 
+    /// The nearest float, for comparing with a range.
+    pub fn as_f64(self) -> f64 {
+        self.num as f64 / self.den as f64
+    }
+
+    /// This divided by `other`; `None` if it does not fit.
+    pub fn over(self, other: Self) -> Option<Self> {
+        self.times(Self {
+            num: other.den,
+            den: other.num,
+        })
+    }
+
     /// This times `other`, in lowest terms; `None` if it does not fit.
     pub fn times(self, other: Self) -> Option<Self> {
         let left = Self::new(self.num, other.den);

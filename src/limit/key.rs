@@ -22,29 +22,35 @@ impl<'a> Key<'a> {
 }
 
 /// The part of a limit that keeps its state apart from others on one key: its
-/// kind, and the length of its window if it has one.
+/// kind, and the length of its window or its period and zone if it has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Identity {
-    /// A token bucket; its capacity and rate may change.
-    TokenBucket,
-    /// A fixed window of this length; its limit may change.
-    FixedWindow(Micros),
+pub struct Identity<'a> {
+    /// One letter for the kind, as it stands in keys and fingerprints.
+    pub letter: u8,
+    /// The window in microseconds; 0 where the kind has none.
+    pub window: u64,
+    /// The time zone of a quota; empty elsewhere.
+    pub zone: &'a str,
 }
 
-impl Identity {
-    /// One letter for the kind, as it stands in keys and fingerprints.
-    pub fn letter(self) -> u8 {
-        match self {
-            Self::TokenBucket => b'b',
-            Self::FixedWindow(_) => b'f',
+impl Identity<'_> {
+    /// A kind without a window.
+    #[inline(always)]
+    pub(super) fn plain(letter: u8) -> Self {
+        Self {
+            letter,
+            window: 0,
+            zone: "",
         }
     }
 
-    /// The window in microseconds; 0 where the kind has none.
-    pub fn window(self) -> u64 {
-        match self {
-            Self::TokenBucket => 0,
-            Self::FixedWindow(length) => length.0,
+    /// A kind with a window of this length.
+    #[inline(always)]
+    pub(super) fn of_window(letter: u8, length: Micros) -> Self {
+        Self {
+            letter,
+            window: length.0,
+            zone: "",
         }
     }
 }

@@ -4,25 +4,39 @@
 //! Shared memory runs it as it stands, Redis runs its twin in Lua, and the
 //! tests hold the two against each other in every field.
 
+mod concurrency;
+mod debt;
 mod decision;
 mod error;
 mod fixed_window;
 mod fraction;
 mod key;
+mod leaky_bucket;
 mod micros;
 mod number;
+mod quota;
 mod rate;
+mod sliding_window;
+mod spec;
 mod token_bucket;
+mod window;
 
+pub use concurrency::Concurrency;
+pub use debt::Bucket;
 pub use decision::{Ask, Decision, Mode, Outcome};
 pub use error::{Argument, LimitError};
-pub use fixed_window::{FixedWindow, Window};
+pub use fixed_window::FixedWindow;
 pub use fraction::Fraction;
 pub use key::{Identity, Key};
+pub use leaky_bucket::LeakyBucket;
 pub use micros::Micros;
 pub use number::Number;
+pub use quota::{Period, Quota};
 pub use rate::Rate;
-pub use token_bucket::{Bucket, TokenBucket};
+pub use sliding_window::{Cell, Cells, MOST_CELLS, SlidingWindow};
+pub use spec::{SpecError, parse_spec};
+pub use token_bucket::TokenBucket;
+pub use window::Window;
 
 /// The largest capacity or limit: 32 000 000 tokens.
 ///
@@ -46,42 +60,88 @@ pub trait Kind {
     /// `None` as state means that nothing was ever spent, or that it was
     /// forgotten, which for every kind has to mean the same.
     fn decide(&self, state: Option<Self::State>, now: Micros, ask: Ask) -> Outcome<Self::State>;
+
+    /// Gives back `cost` tokens that were taken at `taken_at`: the state to
+    /// remember, if they are still in it. Never more than is spent.
+    fn give_back(
+        &self,
+        state: Self::State,
+        now: Micros,
+        cost: u64,
+        taken_at: Micros,
+    ) -> Option<Self::State>;
 }
 
 /// An immutable description of a limit: its kind and its numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// So many tokens at once, refilled at a steady rate.
     TokenBucket(TokenBucket),
     /// So many in a window that starts with the first admitted request.
     FixedWindow(FixedWindow),
+    /// So many in any interval of the window's length.
+    SlidingWindow(SlidingWindow),
+    /// A queue that empties at a steady rate.
+    LeakyBucket(LeakyBucket),
+    /// So many per calendar period.
+    Quota(Quota),
+    /// So many at the same time.
+    Concurrency(Concurrency),
+    /// No limit at all.
+    None,
+    /// Nothing at all.
+    Deny,
 }
 
+/// What [`Limit::size`] says of no limit.
+pub const UNLIMITED: u32 = u32::MAX;
+
 impl Limit {
-    /// The number a caller knows this limit by: its capacity or its limit.
+    /// The number a caller knows this limit by: its capacity or its limit;
+    /// [`UNLIMITED`] for none.
     pub fn size(&self) -> u32 {
         match self {
             Self::TokenBucket(bucket) => bucket.capacity(),
             Self::FixedWindow(window) => window.limit(),
+            Self::SlidingWindow(window) => window.limit(),
+            Self::LeakyBucket(queue) => queue.capacity(),
+            Self::Quota(quota) => quota.limit(),
+            Self::Concurrency(concurrency) => concurrency.max(),
+            Self::None => UNLIMITED,
+            Self::Deny => 0,
         }
     }
 
     /// The time in which [`size`](Self::size) applies: the window, or the time
-    /// an empty bucket takes to fill. Zero for a bucket that never fills.
+    /// an empty bucket takes to fill. Zero where there is none.
     pub fn period(&self) -> Micros {
         match self {
             Self::TokenBucket(bucket) => bucket.time_to_fill(),
             Self::FixedWindow(window) => window.length(),
+            Self::SlidingWindow(window) => window.length(),
+            Self::LeakyBucket(queue) => queue.time_to_empty(),
+            Self::Quota(quota) => quota.usual_length(),
+            Self::Concurrency(_) | Self::None | Self::Deny => Micros::ZERO,
         }
     }
 
     /// What tells this limit's state from that of another limit on one key.
     ///
     /// Numbers that may change from one call to the next are not part of it.
-    pub fn identity(&self) -> Identity {
+    #[inline(always)]
+    pub fn identity(&self) -> Identity<'_> {
         match self {
-            Self::TokenBucket(_) => Identity::TokenBucket,
-            Self::FixedWindow(window) => Identity::FixedWindow(window.length()),
+            Self::TokenBucket(_) => Identity::plain(b'b'),
+            Self::FixedWindow(window) => Identity::of_window(b'f', window.length()),
+            Self::SlidingWindow(window) => Identity::of_window(b's', window.length()),
+            Self::LeakyBucket(_) => Identity::plain(b'l'),
+            Self::Quota(quota) => Identity {
+                zone: quota.zone(),
+                ..Identity::of_window(b'q', quota.usual_length())
+            },
+            Self::Concurrency(_) => Identity::plain(b'c'),
+            Self::None => Identity::plain(b'-'),
+            Self::Deny => Identity::plain(b'!'),
         }
     }
 
@@ -92,11 +152,27 @@ impl Limit {
     #[must_use]
     pub fn scaled(&self, factor: Fraction) -> Self {
         if factor == Fraction::ONE {
-            return *self;
+            return self.clone();
         }
         match self {
             Self::TokenBucket(bucket) => Self::TokenBucket(bucket.scaled(factor)),
             Self::FixedWindow(window) => Self::FixedWindow(window.scaled(factor)),
+            Self::SlidingWindow(window) => Self::SlidingWindow(window.scaled(factor)),
+            Self::LeakyBucket(queue) => Self::LeakyBucket(queue.scaled(factor)),
+            Self::Quota(quota) => Self::Quota(quota.scaled(factor)),
+            Self::Concurrency(concurrency) => Self::Concurrency(concurrency.scaled(factor)),
+            Self::None => Self::None,
+            Self::Deny => Self::Deny,
+        }
+    }
+
+    /// The answer that no state could change: of no limit at all, and of a
+    /// limit of 0.
+    pub fn stateless(&self, ask: Ask) -> Option<Decision> {
+        match self.size() {
+            UNLIMITED => Some(self.untouched()),
+            0 => Some(Outcome::<()>::of_nothing(ask).decision),
+            _ => None,
         }
     }
 
@@ -108,6 +184,7 @@ impl Limit {
             remaining: self.size(),
             retry_after: Some(Micros::ZERO),
             reset_after: Micros::ZERO,
+            delay: Micros::ZERO,
         }
     }
 }

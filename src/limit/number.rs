@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::Fraction;
+
 /// An `int|float` of PHP. An int is exact; a float stands for every number
 /// that rounds to it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,6 +20,16 @@ impl Number {
         match self {
             Self::Int(int) => int as f64,
             Self::Float(float) => float,
+        }
+    }
+
+    /// The number exactly, or the simplest one that a float can mean; `None`
+    /// outside what a limit is made of.
+    pub fn as_fraction(self) -> Option<Fraction> {
+        match self {
+            Self::Int(int) if int > 0 => Some(Fraction::new(int as u128, 1)),
+            Self::Int(_) => None,
+            Self::Float(float) => Fraction::of_float(float),
         }
     }
 

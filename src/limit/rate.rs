@@ -1,7 +1,7 @@
 //! A rate as whole tokens per whole microseconds.
 
 use super::error::{Argument, LimitError};
-use super::{Fraction, MAX_LIMIT, Micros, Number};
+use super::{Fraction, MAX_LIMIT, MAX_PERIOD, Micros, Number};
 
 /// N tokens per P microseconds, in lowest terms.
 ///
@@ -26,7 +26,7 @@ const FASTEST: f64 = 1_000_000.0;
 const SLOWEST: f64 = 1.0 / (366.0 * 86_400.0);
 
 impl Rate {
-    /// `rate` tokens per second, for a bucket of `capacity` tokens.
+    /// `amount` tokens per `per` seconds, for a bucket of `capacity` tokens.
     ///
     /// Ints are exact. A float is the simplest fraction that it can mean, or
     /// the nearest one below that the arithmetic can hold.
@@ -34,28 +34,41 @@ impl Rate {
     /// # Errors
     /// Outside one token per 366 days to 1 000 000 per second, or where the
     /// bucket would take over 285 years to fill.
-    pub fn per_second(rate: Number, capacity: u32) -> Result<Self, LimitError> {
+    pub fn new(amount: Number, per: Number, capacity: u32) -> Result<Self, LimitError> {
+        if !(1e-6..=MAX_PERIOD.as_secs_f64()).contains(&per.as_f64()) {
+            return Err(LimitError::new(
+                Argument::Per,
+                format!("must be between 0.000001 and 31622400 seconds (366 days), {per} given"),
+            ));
+        }
         let refuse = || {
             LimitError::new(
                 Argument::Rate,
                 format!(
-                    "must be 0, or between 1/31622400 (1 token in 366 days) and 1000000 tokens per second, {rate} given"
+                    "must be 0, or between 1/31622400 (1 token in 366 days) and 1000000 tokens per second, {amount} given"
                 ),
             )
         };
-        if !(SLOWEST..=FASTEST).contains(&rate.as_f64()) {
-            return Err(refuse());
-        }
-        let per_second = match rate {
-            Number::Int(int) => Fraction::new(int as u128, 1),
-            Number::Float(float) => Fraction::of_float(float).ok_or_else(refuse)?,
-        };
+        let per_second = amount
+            .as_fraction()
+            .zip(per.as_fraction())
+            .and_then(|(amount, per)| amount.over(per))
+            .filter(|rate| (SLOWEST..=FASTEST).contains(&rate.as_f64()))
+            .ok_or_else(refuse)?;
         Self::of(per_second, capacity).ok_or_else(|| {
             LimitError::new(
                 Argument::Rate,
-                format!("is too low for a capacity of {capacity}, which would take over 285 years to fill, {rate} given"),
+                format!("is too low for a capacity of {capacity}, which would take over 285 years to fill, {amount} given"),
             )
         })
+    }
+
+    /// `rate` tokens per second: [`new`](Self::new) with a second.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn per_second(rate: Number, capacity: u32) -> Result<Self, LimitError> {
+        Self::new(rate, Number::Int(1), capacity)
     }
 
     /// The rate nearest to a fraction of tokens per second, never above it.
@@ -95,7 +108,7 @@ impl Rate {
             Fraction::new(u128::from(self.tokens) * 1_000_000, u128::from(self.period));
         per_second
             .times(factor)
-            .filter(|scaled| (SLOWEST..=FASTEST).contains(&(scaled.num as f64 / scaled.den as f64)))
+            .filter(|scaled| (SLOWEST..=FASTEST).contains(&scaled.as_f64()))
             .and_then(|scaled| Self::of(scaled, capacity))
             .unwrap_or(self)
     }

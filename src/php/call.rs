@@ -7,9 +7,9 @@ use std::ffi::{CString, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ext_php_rs::ffi::{
-    _zend_expected_type_Z_EXPECTED_DOUBLE, _zend_expected_type_Z_EXPECTED_LONG,
-    _zend_expected_type_Z_EXPECTED_STRING, IS_DOUBLE, IS_LONG, IS_NULL, IS_STRING, IS_UNDEF,
-    zend_execute_data, zend_string, zval,
+    _zend_expected_type_Z_EXPECTED_BOOL, _zend_expected_type_Z_EXPECTED_DOUBLE,
+    _zend_expected_type_Z_EXPECTED_LONG, _zend_expected_type_Z_EXPECTED_STRING, IS_DOUBLE,
+    IS_FALSE, IS_LONG, IS_NULL, IS_STRING, IS_TRUE, IS_UNDEF, zend_execute_data, zend_string, zval,
 };
 
 use super::class::{Native, payload_of};
@@ -69,6 +69,19 @@ impl<'a> Call<'a> {
         // SAFETY: throws for the function being called, which is ours.
         unsafe { zend::raw::zend_wrong_parameters_count_error(least, most) };
         Err(Thrown)
+    }
+
+    /// Refuses arguments by names that a variadic function has no use for.
+    pub fn expect_no_names(&self) -> Result {
+        const HAS_EXTRA_NAMED_PARAMS: u32 = 1 << 27;
+        // SAFETY: for a call frame this member of the union is its flags.
+        let flags = unsafe { self.frame.This.u1.type_info };
+        if flags & HAS_EXTRA_NAMED_PARAMS == 0 {
+            return Ok(());
+        }
+        Err(errors::throw_error(
+            "attemptAll() does not accept named arguments",
+        ))
     }
 
     /// The value of argument `number`, counted from 1.
@@ -167,6 +180,23 @@ impl<'a> Call<'a> {
             .then_some(double)
     }
 
+    /// A `bool`.
+    pub fn boolean(&self, number: usize) -> Result<bool> {
+        let arg = self.argument(number);
+        match self.type_of(number) {
+            IS_TRUE => return Ok(true),
+            IS_FALSE => return Ok(false),
+            _ => {}
+        }
+        let mut boolean = false;
+        // SAFETY: `arg` is a value.
+        if unsafe { zend::zend_parse_arg_bool_slow(arg, &raw mut boolean, number as u32) } {
+            Ok(boolean)
+        } else {
+            Err(self.wrong(number, _zend_expected_type_Z_EXPECTED_BOOL))
+        }
+    }
+
     /// An `int|float`.
     pub fn number(&self, number: usize) -> Result<Number> {
         let mut arg = self.argument(number);
@@ -187,12 +217,6 @@ impl<'a> Call<'a> {
                 Number::Float((*arg).value.dval)
             }
         })
-    }
-
-    /// A `string|int` key's own value, to be shared with an object.
-    pub fn key(&self, number: usize) -> Result<(&'a [u8], *const zval)> {
-        let bytes = self.bytes(number)?;
-        Ok((bytes, self.argument(number)))
     }
 
     /// The Rust side of `$this`.

@@ -4,219 +4,18 @@
 //! types nor defaults that Reflection can show, so every class of ours goes
 //! through here.
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{CStr, c_int};
 use std::mem::offset_of;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use ext_php_rs::ffi::{
-    _ZEND_TYPE_NAME_BIT, IS_DOUBLE, IS_LONG, IS_NULL, IS_STRING, MAY_BE_BOOL, ZEND_ACC_FINAL,
-    ZEND_ACC_NO_DYNAMIC_PROPERTIES, ZEND_ACC_NOT_SERIALIZABLE, ZEND_ACC_PRIVATE, ZEND_ACC_PUBLIC,
-    ZEND_ACC_STATIC, ZEND_MODULE_API_NO, zend_class_entry, zend_function_entry,
-    zend_internal_arg_info, zend_object, zend_object_handlers, zend_type, zval,
+    IS_STRING, ZEND_ACC_FINAL, ZEND_ACC_NO_DYNAMIC_PROPERTIES, ZEND_ACC_NOT_SERIALIZABLE,
+    ZEND_ACC_PUBLIC, zend_class_entry, zend_object, zend_object_handlers, zval,
 };
 use once_cell::sync::OnceCell;
 
-use super::call::Handler;
+use super::signature::{Function, Type, table};
 use super::zend;
-
-/// A type as PHP declares it: builtin types as bits, and class names.
-#[derive(Clone, Copy)]
-pub struct Type {
-    mask: u32,
-    /// One name, or several with `|` between them.
-    classes: Option<&'static str>,
-}
-
-impl Type {
-    pub const NONE: Self = Self::builtin(0);
-    pub const BOOL: Self = Self::builtin(MAY_BE_BOOL);
-    pub const INT: Self = Self::builtin(1 << IS_LONG);
-    pub const FLOAT: Self = Self::builtin(1 << IS_DOUBLE);
-    pub const NUMBER: Self = Self::builtin(1 << IS_LONG | 1 << IS_DOUBLE);
-    pub const STRING: Self = Self::builtin(1 << IS_STRING);
-    pub const ARRAY: Self = Self::builtin(1 << ext_php_rs::ffi::IS_ARRAY);
-    pub const VOID: Self = Self::builtin(1 << ext_php_rs::ffi::IS_VOID);
-
-    const fn builtin(mask: u32) -> Self {
-        Self {
-            mask,
-            classes: None,
-        }
-    }
-
-    pub const fn class(name: &'static str) -> Self {
-        Self {
-            mask: 0,
-            classes: Some(name),
-        }
-    }
-
-    pub const fn or(self, other: Self) -> Self {
-        Self {
-            mask: self.mask | other.mask,
-            classes: match self.classes {
-                Some(_) => self.classes,
-                None => other.classes,
-            },
-        }
-    }
-
-    pub const fn or_null(self) -> Self {
-        self.or(Self::builtin(1 << IS_NULL))
-    }
-
-    /// As it stands in a function's argument list: class names are C strings.
-    fn in_arguments(self) -> zend_type {
-        // PHP 8.3 gave names that are C strings a bit of their own.
-        const LITERAL_NAME: u32 = if ZEND_MODULE_API_NO >= 20_230_831 {
-            1 << 23
-        } else {
-            _ZEND_TYPE_NAME_BIT
-        };
-        self.with_names(LITERAL_NAME, |name| zend::kept(name).cast_mut().cast())
-    }
-
-    /// As it stands at a property: a class name is a string of PHP.
-    fn at_property(self) -> zend_type {
-        self.with_names(_ZEND_TYPE_NAME_BIT, |name| zend::interned(name).cast())
-    }
-
-    fn with_names(self, bit: u32, name: impl FnOnce(&str) -> *mut c_void) -> zend_type {
-        match self.classes {
-            Some(classes) => zend_type {
-                ptr: name(classes),
-                type_mask: self.mask | bit,
-            },
-            None => zend_type {
-                ptr: std::ptr::null_mut(),
-                type_mask: self.mask,
-            },
-        }
-    }
-}
-
-/// A parameter: name, type, and the default as PHP code.
-pub struct Parameter {
-    name: &'static str,
-    ty: Type,
-    default: Option<&'static str>,
-    sensitive: bool,
-}
-
-pub const fn required(name: &'static str, ty: Type) -> Parameter {
-    Parameter {
-        name,
-        ty,
-        default: None,
-        sensitive: false,
-    }
-}
-
-pub const fn optional(name: &'static str, ty: Type, default: &'static str) -> Parameter {
-    Parameter {
-        name,
-        ty,
-        default: Some(default),
-        sensitive: false,
-    }
-}
-
-impl Parameter {
-    /// Keeps the argument out of stack traces (`#[SensitiveParameter]`).
-    pub const fn sensitive(mut self) -> Self {
-        self.sensitive = true;
-        self
-    }
-}
-
-/// A function or method.
-pub struct Function<'a> {
-    name: &'static str,
-    handler: Handler,
-    flags: u32,
-    parameters: &'a [Parameter],
-    returns: Type,
-}
-
-/// A public method, or a global function.
-pub const fn function<'a>(
-    name: &'static str,
-    handler: Handler,
-    parameters: &'a [Parameter],
-    returns: Type,
-) -> Function<'a> {
-    Function {
-        name,
-        handler,
-        flags: ZEND_ACC_PUBLIC,
-        parameters,
-        returns,
-    }
-}
-
-impl Function<'_> {
-    /// A static method.
-    pub const fn for_class(mut self) -> Self {
-        self.flags |= ZEND_ACC_STATIC;
-        self
-    }
-
-    /// A method that only we may call: a constructor that nobody may.
-    pub const fn private(mut self) -> Self {
-        self.flags = ZEND_ACC_PRIVATE;
-        self
-    }
-
-    fn entry(&self) -> zend_function_entry {
-        let required = self
-            .parameters
-            .iter()
-            .filter(|p| p.default.is_none())
-            .count();
-        // The first entry is the return type; its name is the number of
-        // required parameters.
-        let mut arguments = vec![zend_internal_arg_info {
-            name: required as *const c_char,
-            type_: self.returns.in_arguments(),
-            default_value: std::ptr::null(),
-        }];
-        arguments.extend(
-            self.parameters
-                .iter()
-                .map(|parameter| zend_internal_arg_info {
-                    name: zend::kept(parameter.name),
-                    type_: parameter.ty.in_arguments(),
-                    default_value: parameter.default.map_or(std::ptr::null(), zend::kept),
-                }),
-        );
-        let mut entry = end();
-        entry.fname = zend::kept(self.name);
-        entry.handler = Some(self.handler);
-        entry.num_args = self.parameters.len() as u32;
-        entry.flags = self.flags as _;
-        entry.arg_info = zend::keep(Kept(arguments)).0.as_ptr();
-        entry
-    }
-}
-
-fn end() -> zend_function_entry {
-    // SAFETY: a table ends with an entry of zeros; all members may be zero.
-    unsafe { std::mem::zeroed() }
-}
-
-fn table(functions: &[Function<'_>]) -> *const zend_function_entry {
-    let mut entries: Vec<_> = functions.iter().map(Function::entry).collect();
-    entries.push(end());
-    zend::keep(Kept(entries)).0.as_ptr()
-}
-
-/// A table that PHP reads for as long as the process lives.
-struct Kept<T>(Vec<T>);
-
-// SAFETY: made in MINIT, before there are threads, and never changed after.
-unsafe impl<T> Send for Kept<T> {}
-// SAFETY: as above.
-unsafe impl<T> Sync for Kept<T> {}
 
 /// Registers global functions.
 pub fn register_functions(functions: &[Function<'_>]) {
@@ -377,13 +176,28 @@ unsafe fn mark_sensitive(class: *mut zend_class_entry, function: &Function<'_>) 
     }
 }
 
+/// Registers an interface.
+pub fn register_interface(name: &str, functions: &[Function<'_>]) -> *mut zend_class_entry {
+    // SAFETY: in MINIT; as in `register_class`.
+    unsafe {
+        let mut template: zend_class_entry = std::mem::zeroed();
+        template.name = zend::interned(name);
+        template.info.internal.builtin_functions = table(functions);
+        zend::raw::zend_register_internal_interface(&raw mut template)
+    }
+}
+
 /// Registers an enum backed by strings.
-pub fn register_enum(class: &Class, name: &'static CStr, cases: &[(&'static CStr, &str)]) {
+pub fn register_enum<T>(
+    class: &Class,
+    name: &'static CStr,
+    cases: &[(T, &'static CStr, &'static str)],
+) {
     // SAFETY: in MINIT; names and values live for ever.
     unsafe {
         let entry =
             zend::raw::zend_register_internal_enum(name.as_ptr(), IS_STRING as _, std::ptr::null());
-        for (case, value) in cases {
+        for (_, case, value) in cases {
             let mut backing: zval = std::mem::zeroed();
             backing.value.str_ = zend::interned(value);
             backing.u1.type_info = IS_STRING;

@@ -1,28 +1,32 @@
-//! Exceptions: `Sluice\Exception` and the two classes under it.
+//! Exceptions: `Sluice\Exception` and the classes under it.
 
 use std::ffi::CString;
 
 use ext_php_rs::ffi::{zend_ce_error, zend_ce_throwable, zend_class_entry};
 
 use super::call::Thrown;
-use super::class::{Class, register_class};
+use super::class::{Class, register_class, register_interface};
 use super::zend;
 
 static STORE: Class = Class::new();
 static CONFIG: Class = Class::new();
+static DENIED: Class = Class::new();
 
 /// Registers the interface and the classes.
 pub fn register() {
     // SAFETY: in MINIT, after PHP's own classes.
     unsafe {
-        let mut template: zend_class_entry = std::mem::zeroed();
-        template.name = zend::interned("Sluice\\Exception");
-        let interface = zend::raw::zend_register_internal_interface(&raw mut template);
+        let interface = register_interface("Sluice\\Exception", &[]);
         zend::zend_class_implements(interface, 1, zend_ce_throwable);
         for (class, name, parent) in [
             (
                 &STORE,
                 "Sluice\\StoreException",
+                zend::spl_ce_RuntimeException,
+            ),
+            (
+                &DENIED,
+                "Sluice\\DeniedException",
                 zend::spl_ce_RuntimeException,
             ),
             (
@@ -41,6 +45,11 @@ pub fn register() {
 /// The store could not be asked, and the policy is to say so.
 pub fn throw_store(message: &str) -> Thrown {
     throw(STORE.entry(), message)
+}
+
+/// There was no permit to run something with.
+pub fn throw_denied(message: &str) -> Thrown {
+    throw(DENIED.entry(), message)
 }
 
 /// What argument `number` configures cannot be used.

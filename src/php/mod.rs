@@ -13,10 +13,14 @@
 mod alias;
 mod call;
 mod class;
+mod directives;
 mod errors;
 mod info;
 mod lifecycle;
+mod permits;
+mod policies;
 mod settings;
+mod signature;
 mod stores;
 mod surface;
 mod zend;

@@ -12,6 +12,8 @@ use std::sync::Arc;
 
 use once_cell::sync::OnceCell;
 
+use super::call::Thrown;
+use super::errors;
 use super::settings::{self, Settings};
 use crate::limit::{Key, Limit, Micros};
 use crate::store::clock::{Clock, ManualClock};
@@ -19,7 +21,7 @@ use crate::store::memory::Memory;
 use crate::store::redis::{Dsn, DsnError, Redis};
 use crate::store::shm::{BootClock, Mapping, MappingError, SharedMemory, Table};
 use crate::store::tiered::Tiered;
-use crate::store::{Answer, Fault, Question, Status, Store};
+use crate::store::{Answer, Failure, Fault, Held, Question, Status, Store, unix_now};
 
 /// The table that every process forked off this one shares.
 static TABLE: OnceCell<Arc<Table>> = OnceCell::new();
@@ -62,6 +64,22 @@ impl Store for AnyStore {
     #[inline(always)]
     fn decide(&self, question: &Question<'_>) -> Result<Answer, Fault> {
         each!(self, store => store.decide(question))
+    }
+
+    fn decide_all(&self, questions: &[Question<'_>]) -> Result<Vec<Answer>, Fault> {
+        each!(self, store => store.decide_all(questions))
+    }
+
+    fn refund(&self, question: &Question<'_>, taken: &Answer) -> Result<(), Fault> {
+        each!(self, store => store.refund(question, taken))
+    }
+
+    fn release(&self, question: &Question<'_>, held: Held) -> Result<bool, Fault> {
+        each!(self, store => store.release(question, held))
+    }
+
+    fn renew(&self, question: &Question<'_>, held: Held) -> Result<bool, Fault> {
+        each!(self, store => store.renew(question, held))
     }
 
     fn reset(&self, key: Key<'_>, limit: &Limit) -> Result<(), Fault> {
@@ -184,12 +202,15 @@ pub fn memory() -> Rc<AnyStore> {
     })))
 }
 
-/// Unix time by the system's clock.
-pub fn unix_now() -> Micros {
-    let since = std::time::SystemTime::UNIX_EPOCH
-        .elapsed()
-        .unwrap_or_default();
-    Micros(since.as_micros() as u64)
+/// What came of something that has no answer of its own to give after a fault:
+/// the policy `throw` gets the fault, the others `otherwise`.
+pub fn unless_thrown<T>(result: Result<T, Fault>, otherwise: T) -> Result<T, Thrown> {
+    let policy = settings::with_hot(|hot| hot.on_failure.policy);
+    match result {
+        Ok(value) => Ok(value),
+        Err(fault) if policy == Failure::Throw => Err(errors::throw_store(&fault.message)),
+        Err(_) => Ok(otherwise),
+    }
 }
 
 /// The worker's store for a DSN, by the settings of now.

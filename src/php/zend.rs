@@ -17,6 +17,7 @@ use parking_lot::Mutex;
 
 unsafe extern "C" {
     pub fn zend_parse_arg_long_slow(arg: *mut zval, into: *mut i64, number: u32) -> bool;
+    pub fn zend_parse_arg_bool_slow(arg: *mut zval, into: *mut bool, number: u32) -> bool;
     pub fn zend_parse_arg_number_slow(arg: *mut zval, into: *mut *mut zval, number: u32) -> bool;
     pub fn zend_parse_arg_double_slow(arg: *mut zval, into: *mut f64, number: u32) -> bool;
     pub fn zend_parse_arg_str_slow(
@@ -84,6 +85,13 @@ unsafe extern "C" {
     ) -> bool;
     pub fn zend_zval_type_name(value: *const zval) -> *const c_char;
     pub fn display_ini_entries(module: *mut zend_module_entry);
+    pub fn zend_ini_string_ex(
+        name: *const c_char,
+        length: usize,
+        original: c_int,
+        exists: *mut bool,
+    ) -> *const c_char;
+    pub fn php_log_err_with_severity(message: *const c_char, severity: c_int);
     pub fn cfg_get_entry(name: *const c_char, length: usize) -> *mut zval;
 
     pub static mut zend_autoload:
@@ -203,6 +211,14 @@ pub fn warn(message: &str) {
             message.as_ptr(),
         );
     }
+}
+
+/// Writes to PHP's error log, and never into a response.
+pub fn log(message: &str) {
+    const NOTICE: c_int = 5;
+    let message = CString::new(message.replace('\0', "\\0")).unwrap_or_default();
+    // SAFETY: a C string, which is copied.
+    unsafe { php_log_err_with_severity(message.as_ptr(), NOTICE) };
 }
 
 /// Prints bytes into the response.

@@ -31,6 +31,8 @@ pub struct Enforced {
     pub answer: Answer,
     /// Whether enforcing would have refused.
     pub would_deny: bool,
+    /// Whether a store was asked: what was not counted cannot be given back.
+    pub counted: bool,
 }
 
 impl Default for Enforcement {
@@ -53,26 +55,102 @@ impl Enforcement {
         store: &S,
         question: &Question<'_>,
     ) -> Result<Enforced, Fault> {
-        if *self == Self::default() {
+        if *self == Self::default() && !question.dry_run {
             return store.decide(question).map(Enforced::plain);
         }
         let scaled = question.limit.scaled(self.scale);
-        if self.mode == Enforcing::Off {
-            return Ok(Enforced::plain(Answer {
-                decision: scaled.untouched(),
-                source: Source::Memory,
-            }));
-        }
-        let mut answer = store.decide(&Question {
+        let question = Question {
             limit: &scaled,
             ..*question
-        })?;
-        let would_deny = self.mode == Enforcing::Observe && !answer.decision.allowed;
+        };
+        if self.mode == Enforcing::Off {
+            return Ok(Enforced::uncounted(&question));
+        }
+        Ok(self.enforce(&question, store.decide(&question)?))
+    }
+
+    /// Puts several questions to `store`, all or nothing, and enforces each
+    /// answer. Questions about the same state become one, with their costs
+    /// added; each still gets its answer.
+    ///
+    /// # Errors
+    /// As [`Store::decide_all`].
+    pub fn decide_all<S: Store + ?Sized>(
+        &self,
+        store: &S,
+        questions: &[Question<'_>],
+    ) -> Result<Vec<Enforced>, Fault> {
+        let scaled: Vec<_> = questions
+            .iter()
+            .map(|question| question.limit.scaled(self.scale))
+            .collect();
+        let questions: Vec<_> = questions
+            .iter()
+            .zip(&scaled)
+            .map(|(question, limit)| Question { limit, ..*question })
+            .collect();
+        if self.mode == Enforcing::Off {
+            return Ok(questions.iter().map(Enforced::uncounted).collect());
+        }
+        let mut merged: Vec<Question<'_>> = Vec::with_capacity(questions.len());
+        let mut answered_by = Vec::with_capacity(questions.len());
+        for question in &questions {
+            // What keeps no state is nobody else's: no limit beside one that
+            // denies everything.
+            let stateless = question.limit.stateless(question.ask).is_some();
+            let same = merged.iter().position(|other| {
+                !stateless
+                    && other.limit.stateless(other.ask).is_none()
+                    && other.key == question.key
+                    && other.limit.identity() == question.limit.identity()
+            });
+            if let Some(index) = same {
+                let one = &mut merged[index];
+                one.ask.cost = one.ask.cost.saturating_add(question.ask.cost);
+                one.dry_run &= question.dry_run;
+                if question.limit.size() < one.limit.size() {
+                    one.limit = question.limit;
+                }
+                answered_by.push(index);
+            } else {
+                answered_by.push(merged.len());
+                merged.push(Question {
+                    // Observing lets everything through, so nothing may keep
+                    // the others from counting.
+                    dry_run: question.dry_run || self.mode == Enforcing::Observe,
+                    ..*question
+                });
+            }
+        }
+        let answers = store.decide_all(&merged)?;
+        Ok(questions
+            .iter()
+            .zip(answered_by)
+            .filter_map(|(question, index)| Some(self.enforce(question, *answers.get(index)?)))
+            .collect())
+    }
+
+    fn enforce(&self, question: &Question<'_>, mut answer: Answer) -> Enforced {
+        let lets_through = self.mode == Enforcing::Observe || question.dry_run;
+        let would_deny = lets_through && !answer.decision.allowed;
         if would_deny {
             answer.decision.allowed = true;
             answer.decision.retry_after = Some(Micros::ZERO);
         }
-        Ok(Enforced { answer, would_deny })
+        Enforced {
+            answer,
+            would_deny,
+            counted: true,
+        }
+    }
+}
+
+fn untouched(question: &Question<'_>) -> Answer {
+    Answer {
+        decision: question.limit.untouched(),
+        source: Source::Memory,
+        at: Micros::ZERO,
+        permit: None,
     }
 }
 
@@ -81,6 +159,14 @@ impl Enforced {
         Self {
             answer,
             would_deny: false,
+            counted: true,
+        }
+    }
+
+    fn uncounted(question: &Question<'_>) -> Self {
+        Self {
+            counted: false,
+            ..Self::plain(untouched(question))
         }
     }
 }
@@ -99,6 +185,7 @@ mod tests {
             limit,
             ask: Ask::take(1),
             on_failure: &OnFailure::default(),
+            dry_run: false,
         };
         enforcement.decide(store, &question).unwrap()
     }

@@ -3,15 +3,20 @@
 //! A store owns its clock: time is read where the state is, after the state.
 
 pub mod clock;
+mod composite;
 mod duration;
 mod enforcement;
+pub mod fork;
 pub mod memory;
+mod permit;
+pub mod policies;
 pub mod redis;
 pub mod shm;
 pub mod tiered;
 
 pub use duration::parse_duration;
 pub use enforcement::{Enforced, Enforcement, Enforcing};
+pub use permit::Permit;
 pub use tiered::{Failure, OnFailure};
 
 use std::fmt;
@@ -26,6 +31,35 @@ pub trait Store {
     /// Where the store cannot be asked, within its time budget. Whether a
     /// charge was then applied is unknown; it is never sent again.
     fn decide(&self, question: &Question<'_>) -> Result<Answer, Fault>;
+
+    /// Answers several questions, all or nothing: each takes what it asks for,
+    /// or none does and those that would have passed only say so.
+    ///
+    /// A question in a dry run counts as passing.
+    ///
+    /// # Errors
+    /// As [`decide`](Self::decide).
+    fn decide_all(&self, questions: &[Question<'_>]) -> Result<Vec<Answer>, Fault>;
+
+    /// Gives back `question.ask.cost` tokens that `taken` took, where it took
+    /// them. Never more than is spent.
+    ///
+    /// # Errors
+    /// As [`decide`](Self::decide).
+    fn refund(&self, question: &Question<'_>, taken: &Answer) -> Result<(), Fault>;
+
+    /// Gives back a permit. `false` if it was no longer held.
+    ///
+    /// # Errors
+    /// As [`decide`](Self::decide).
+    fn release(&self, question: &Question<'_>, permit: Held) -> Result<bool, Fault>;
+
+    /// Makes a permit last a whole lease from now. `false` if it was no longer
+    /// held.
+    ///
+    /// # Errors
+    /// As [`decide`](Self::decide).
+    fn renew(&self, question: &Question<'_>, permit: Held) -> Result<bool, Fault>;
 
     /// Forgets what was taken from this key under this limit.
     ///
@@ -54,6 +88,8 @@ pub struct Question<'a> {
     pub ask: Ask,
     /// What to answer if the store cannot be asked.
     pub on_failure: &'a OnFailure,
+    /// Whether a refusal counts as passing among several questions.
+    pub dry_run: bool,
 }
 
 /// A decision, and where it was made.
@@ -63,6 +99,29 @@ pub struct Answer {
     pub decision: Decision,
     /// Who gave it.
     pub source: Source,
+    /// When it was made, by the store's clock.
+    pub at: Micros,
+    /// The permit that was taken, if one was.
+    pub permit: Option<Permit>,
+}
+
+/// A permit, and who gave it out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// The permit.
+    pub permit: Permit,
+    /// Who gave it out, and takes it back.
+    pub source: Source,
+}
+
+impl Answer {
+    /// The permit that was taken, if one was.
+    pub fn held(&self) -> Option<Held> {
+        self.permit.map(|permit| Held {
+            permit,
+            source: self.source,
+        })
+    }
 }
 
 /// Where a decision was made.
@@ -119,4 +178,12 @@ pub struct Status {
     pub shared_memory: Option<shm::TableStatus>,
     /// The connection of this worker.
     pub redis: Option<redis::ConnectionStatus>,
+}
+
+/// Unix time by the system's clock.
+pub fn unix_now() -> Micros {
+    let since = std::time::SystemTime::UNIX_EPOCH
+        .elapsed()
+        .unwrap_or_default();
+    Micros(since.as_micros() as u64)
 }

@@ -6,17 +6,17 @@
 //! front of [`Tiered::ask_redis`] and behind [`Tiered::decide`].
 
 use super::redis::Redis;
-use super::{Answer, Fault, Question, Source, Status, Store};
+use super::{Answer, Fault, Held, Question, Source, Status, Store};
 use crate::limit::{Fraction, Key, Limit, Micros};
 
-/// What answers where Redis cannot.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What answers where Redis cannot, from the most lenient to the strictest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Failure {
+    /// Every request is let through.
+    Allow,
     /// This host alone, from its shared memory.
     #[default]
     Local,
-    /// Every request is let through.
-    Allow,
     /// Every request is refused.
     Deny,
     /// The caller gets the fault itself.
@@ -75,42 +75,73 @@ impl Tiered {
         self.redis.decide(question)
     }
 
-    fn answer_without_redis(&self, question: &Question<'_>, fault: Fault) -> Result<Answer, Fault> {
-        let untouched = question.limit.untouched();
-        let open = Answer {
-            decision: untouched,
-            source: Source::FailedOpen,
-        };
-        match (question.on_failure.policy, &self.local) {
+    /// What is answered for one question where the policy is not `local`.
+    fn answer_by_policy(question: &Question<'_>, policy: Failure) -> Answer {
+        let stateless = question.limit.stateless(question.ask);
+        let mut decision = stateless.unwrap_or_else(|| question.limit.untouched());
+        let mut source = Source::FailedOpen;
+        if policy == Failure::Deny {
+            decision.allowed = false;
+            decision.remaining = 0;
+            decision.retry_after = Some(COME_BACK);
+            decision.reset_after = COME_BACK;
+            source = Source::FailedClosed;
+        }
+        Answer {
+            decision,
+            source,
+            at: Micros::ZERO,
+            permit: None,
+        }
+    }
+
+    /// Answers without Redis: all by the strictest policy among them.
+    fn answer_without_redis(
+        &self,
+        questions: &[Question<'_>],
+        fault: Fault,
+    ) -> Result<Vec<Answer>, Fault> {
+        let policy = questions
+            .iter()
+            .map(|question| question.on_failure.policy)
+            .max()
+            .unwrap_or_default();
+        match (policy, &self.local) {
             (Failure::Throw, _) => Err(fault),
-            (Failure::Allow, _) | (Failure::Local, None) => Ok(open),
-            (Failure::Deny, _) => {
-                let mut decision = untouched;
-                decision.allowed = false;
-                decision.remaining = 0;
-                decision.retry_after = Some(COME_BACK);
-                decision.reset_after = COME_BACK;
-                Ok(Answer {
-                    decision,
-                    source: Source::FailedClosed,
-                })
-            }
             (Failure::Local, Some(local)) => {
-                let limit = question.limit.scaled(question.on_failure.local_share);
-                let name = self.local_name_of(question.key);
-                let answer = local.decide(&Question {
-                    key: Key {
-                        name: &name,
-                        ..question.key
-                    },
-                    limit: &limit,
-                    ..*question
-                })?;
-                Ok(Answer {
-                    source: Source::Fallback,
-                    ..answer
-                })
+                let names: Vec<_> = questions
+                    .iter()
+                    .map(|question| self.local_name_of(question.key))
+                    .collect();
+                let limits: Vec<_> = questions
+                    .iter()
+                    .map(|question| question.limit.scaled(question.on_failure.local_share))
+                    .collect();
+                let local_questions: Vec<_> = questions
+                    .iter()
+                    .zip(names.iter().zip(&limits))
+                    .map(|(question, (name, limit))| Question {
+                        key: Key {
+                            name,
+                            ..question.key
+                        },
+                        limit,
+                        ..*question
+                    })
+                    .collect();
+                let mut answers = match local_questions.as_slice() {
+                    [question] => vec![local.decide(question)?],
+                    questions => local.decide_all(questions)?,
+                };
+                for answer in &mut answers {
+                    answer.source = Source::Fallback;
+                }
+                Ok(answers)
             }
+            (policy, _) => Ok(questions
+                .iter()
+                .map(|question| Self::answer_by_policy(question, policy))
+                .collect()),
         }
     }
 
@@ -119,12 +150,61 @@ impl Tiered {
         name.extend_from_slice(key.name);
         name
     }
+
+    /// Does something where it was decided: by Redis, by this host, or by a
+    /// policy that keeps nothing.
+    fn where_decided<T>(
+        &self,
+        question: &Question<'_>,
+        source: Source,
+        nothing: T,
+        act: impl Fn(&dyn Store, &Question<'_>) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        match (source, &self.local) {
+            (Source::Redis, _) => act(&self.redis, question),
+            (Source::Fallback, Some(local)) => {
+                let name = self.local_name_of(question.key);
+                let key = Key {
+                    name: &name,
+                    ..question.key
+                };
+                act(&**local, &Question { key, ..*question })
+            }
+            _ => Ok(nothing),
+        }
+    }
 }
 
 impl Store for Tiered {
     fn decide(&self, question: &Question<'_>) -> Result<Answer, Fault> {
-        self.ask_redis(question)
-            .or_else(|fault| self.answer_without_redis(question, fault))
+        self.ask_redis(question).or_else(|fault| {
+            let mut answers = self.answer_without_redis(std::slice::from_ref(question), fault)?;
+            answers.pop().ok_or_else(|| Fault::new("no answer"))
+        })
+    }
+
+    fn decide_all(&self, questions: &[Question<'_>]) -> Result<Vec<Answer>, Fault> {
+        self.redis
+            .decide_all(questions)
+            .or_else(|fault| self.answer_without_redis(questions, fault))
+    }
+
+    fn refund(&self, question: &Question<'_>, taken: &Answer) -> Result<(), Fault> {
+        self.where_decided(question, taken.source, (), |store, question| {
+            store.refund(question, taken)
+        })
+    }
+
+    fn release(&self, question: &Question<'_>, held: Held) -> Result<bool, Fault> {
+        self.where_decided(question, held.source, false, |store, question| {
+            store.release(question, held)
+        })
+    }
+
+    fn renew(&self, question: &Question<'_>, held: Held) -> Result<bool, Fault> {
+        self.where_decided(question, held.source, false, |store, question| {
+            store.renew(question, held)
+        })
     }
 
     /// Forgets the key in Redis and what this host counted by itself.

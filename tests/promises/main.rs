@@ -4,12 +4,18 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod booking;
 mod clock_steps;
+mod composite;
 mod edges;
 mod expiry;
 mod fixed_window;
 mod keys;
+mod leaky;
 mod live_change;
 mod names_in_redis;
+mod quota;
 mod rate_bound;
+mod scripts;
+mod sliding;
 mod unchanged;

@@ -33,7 +33,7 @@ fn any_bucket() -> impl Strategy<Value = Limit> {
 fn rate_of(limit: &Limit) -> Rate {
     match limit {
         Limit::TokenBucket(bucket) => bucket.rate().expect("a rate"),
-        Limit::FixedWindow(_) => panic!("a window has no rate"),
+        other => panic!("{other:?} has no rate"),
     }
 }
 

@@ -25,7 +25,8 @@ fn thousands_of_decisions_take_one_connection_and_one_load_of_each_script() {
     // One of them is the question itself.
     let connections = server.stat("total_connections_received") - before - 1;
     assert_eq!(connections, 1);
-    assert_eq!(server.calls_of("script|load").all, 2);
+    // One for each kind of limit, whether it was asked yet or not.
+    assert_eq!(server.calls_of("script|load").all, 6);
     assert_eq!(server.calls_of("evalsha").all, 5000);
     assert_eq!(server.calls_of("eval").all, 0);
     let status = store.status().redis.expect("a connection");
@@ -51,11 +52,11 @@ fn nothing_is_connected_before_the_first_call() {
 fn a_charge_that_got_no_answer_is_not_sent_again() {
     let bad: [&[u8]; 6] = [
         b"",
-        b"*5\r\n:1\r\n",
+        b"*7\r\n:1\r\n",
         b"what?\r\n",
         b"-ERR something went wrong\r\n",
         b"-BUSY Redis is busy running a script.\r\n",
-        b"*5\r\n:1\r\n:9\r\n:0\r\n:1\r\n:0\r\n",
+        b"*7\r\n:0\r\n:1\r\n:1\r\n:9\r\n:0\r\n:1\r\n:0\r\n",
     ];
     for bytes in bad {
         for hangs_up in [false, true] {

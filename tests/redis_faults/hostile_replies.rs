@@ -26,12 +26,12 @@ const BAD: &[&[u8]] = &[
     b"HTTP/1.1 400 Bad Request\r\n\r\n",
     b"\0\0\0\0\0\0\0\0",
     // Cut off.
-    b"*5\r\n:1",
-    b"*5\r\n:1\r\n:9\r\n",
+    b"*7\r\n:1",
+    b"*7\r\n:1\r\n:9\r\n",
     // Of another shape.
-    b"*4\r\n:1\r\n:9\r\n:0\r\n:1\r\n",
+    b"*6\r\n:1\r\n:1\r\n:9\r\n:0\r\n:1\r\n:0\r\n",
     b"*0\r\n",
-    b"*5\r\n$1\r\n1\r\n$1\r\n9\r\n$1\r\n0\r\n$1\r\n1\r\n$1\r\n1\r\n",
+    b"*7\r\n$1\r\n1\r\n$1\r\n9\r\n$1\r\n0\r\n$1\r\n1\r\n$1\r\n1\r\n$1\r\n1\r\n$1\r\n1\r\n",
     b":1\r\n",
     b"+OK\r\n",
     b"-ERR no such thing\r\n",
@@ -80,7 +80,7 @@ fn saying(bytes: Vec<u8>) -> FakeServer {
 #[test]
 fn every_policy_answers_where_a_reply_is_none() {
     for bytes in [
-        "*5\r\n:1\r\n:9\r\n".into(),
+        "*7\r\n:1\r\n:9\r\n".into(),
         "HTTP/1.1 400 Bad Request\r\n\r\n".into(),
         format!("*{HUGE}\r\n"),
         format!("${HUGE}\r\n"),

@@ -9,7 +9,7 @@ use sluice::limit::{Ask, Decision, Key};
 use sluice::store::Store;
 use sluice::store::redis::Redis;
 
-use crate::support::fake_server::{Asked, FakeServer, Peer};
+use crate::support::fake_server::{Asked, FakeServer, Peer, reply_to};
 use crate::support::limits::{question, window};
 use crate::troubles::{BUDGET, Trouble, every_policy_answers, in_time};
 
@@ -67,7 +67,7 @@ fn a_reply_to_the_call_before() {
         let reply = if before == 0 {
             asked.reply()
         } else {
-            format!("*5\r\n:1\r\n:7\r\n:0\r\n:1\r\n:{before}\r\n").into_bytes()
+            reply_to(before, 7)
         };
         peer.send(&reply);
     }));
@@ -76,7 +76,7 @@ fn a_reply_to_the_call_before() {
 #[test]
 fn a_reply_without_a_number() {
     never_takes_the_wrong_one(&server(|peer, _| {
-        peer.send(b"*4\r\n:1\r\n:7\r\n:0\r\n:1\r\n");
+        peer.send(b"*6\r\n:1\r\n:1\r\n:7\r\n:0\r\n:1\r\n:0\r\n");
     }));
 }
 
@@ -117,7 +117,7 @@ fn replies_of_an_earlier_connection_are_not_taken_on_a_later_one() {
                 peer.be_silent();
                 return;
             }
-            peer.send(format!("*5\r\n:1\r\n:7\r\n:0\r\n:1\r\n:{before}\r\n").as_bytes());
+            peer.send(&reply_to(before, 7));
         }
     });
     let store = Redis::new(server.dsn(), BUDGET);

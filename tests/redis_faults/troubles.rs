@@ -126,7 +126,9 @@ fn assert_policy_answers(dsn: &Dsn, on_failure: &OnFailure, answer: Result<Answe
             return;
         }
     };
-    let Answer { decision, source } = answer;
+    let Answer {
+        decision, source, ..
+    } = answer;
     let expected = match *on_failure {
         by_policy::LOCAL => Source::Fallback,
         by_policy::ALLOW => Source::FailedOpen,

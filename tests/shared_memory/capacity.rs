@@ -58,7 +58,7 @@ fn a_full_table_refuses_nobody_and_counts_what_it_forgets() {
         assert_eq!(second.remaining, 8, "what is written is there");
     }
     let status = status(&store);
-    assert_eq!(status.slots, (60 << 10) / 16);
+    assert_eq!(status.slots, (64 << 10) / 16);
     assert_eq!(status.live, status.slots, "all of the table is used");
     assert_eq!(status.evictions + status.live as u64, KEYS);
 }

@@ -17,7 +17,7 @@ use crate::turned_clock::TurnedClock;
 /// Where slots start, and how long they are; see `docs/architecture.md`.
 const HEADER: u64 = 4096;
 const SLOT: u64 = 16;
-const SLOTS: u64 = ((64 << 10) - HEADER) / SLOT;
+const SLOTS: u64 = (64 << 10) / SLOT;
 
 fn slot(file: &File, index: u64) -> u128 {
     let mut bytes = [0; SLOT as usize];

@@ -214,3 +214,17 @@ fn a_file_is_for_its_owner_and_group() {
     let mode = fs::metadata(&path).expect("the file").permissions().mode();
     assert_eq!(mode & 0o007, 0, "{mode:o}");
 }
+
+#[test]
+fn whoever_has_a_table_mapped_keeps_nobody_waiting() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("table");
+    let (done, ready) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let open = |_| Mapping::file(&path, 64 << 10, Micros::ZERO).expect("a table");
+        let all: Vec<_> = (0..5).map(open).collect();
+        done.send(all.len())
+    });
+    let opened = ready.recv_timeout(std::time::Duration::from_secs(10));
+    assert_eq!(opened, Ok(5), "one of them holds the lock");
+}

@@ -8,7 +8,9 @@ use sluice::limit::{Ask, Key, Limit, Micros};
 use sluice::store::Store;
 use sluice::store::shm::{Mapping, SharedMemory, Table, TableStatus};
 
-use crate::support::limits::{DAY, question, short_window, slow_bucket, window};
+use crate::support::limits::{
+    DAY, SECOND, permits, question, short_window, sliding, slow_bucket, window,
+};
 use crate::turned_clock::TurnedClock;
 
 type Shared<'a> = SharedMemory<&'a TurnedClock>;
@@ -97,13 +99,18 @@ impl Race {
         assert_eq!(self.status().evictions, 0, "the table was too small");
     }
 
-    /// Keys whose search starts at one and the same slot.
+    /// Keys whose search starts at one and the same line.
     fn neighbours(&self, limit: &Limit, count: usize) -> Vec<u64> {
+        // Homes are lines of four slots.
+        self.neighbours_among((64 << 10) / 16 / 4, limit, count)
+    }
+
+    /// Keys whose search starts at the same of so many homes.
+    fn neighbours_among(&self, homes: usize, limit: &Limit, count: usize) -> Vec<u64> {
         let lives_there = |number: &u64| {
             let bytes = number.to_le_bytes();
             let place = self.table.place(Key::unnamed(&bytes), limit.identity());
-            // A place is nobody's business, but it can be shown.
-            format!("{place:?}").starts_with("Place { home: 400,")
+            place.home_among(homes) == homes / 2
         };
         (0..1_000_000).filter(lives_there).take(count).collect()
     }
@@ -170,6 +177,73 @@ fn one_worker_gets_it_while_slots_come_and_go_in_front_of_it() {
                 let reset = race.store().reset(Key::unnamed(&key), &lasting);
                 assert!(reset.is_ok(), "{reset:?}");
             }
+        },
+    );
+    race.assert_one_each();
+}
+
+#[test]
+fn one_worker_gets_the_hit_of_a_new_sliding_window() {
+    let race = Race::new(3, 1 << 20, 64);
+    let limit = sliding(1, Micros(10 * SECOND));
+    let new = |round, index| (round * 64 + index) as u64;
+    // After each round all its keys are gone, and their heads are taken over.
+    race.run(
+        1500,
+        &limit,
+        new,
+        |_, _| (),
+        || race.clock.advance(20 * SECOND),
+    );
+    race.assert_one_each();
+}
+
+#[test]
+fn one_worker_gets_it_while_windows_come_and_go_in_front_of_it() {
+    const KEYS: usize = 4;
+    // A prime below the number of heads, so that these are near each other.
+    const HOMES: usize = 13;
+    let race = Race::new(2, 64 << 10, KEYS);
+    let (lasting, fleeting) = (sliding(1, Micros(DAY)), sliding(1, Micros(3)));
+    let racing = race.neighbours_among(HOMES, &lasting, KEYS);
+    let passing = race.neighbours_among(HOMES, &fleeting, KEYS);
+    race.run(
+        20_000,
+        &lasting,
+        |_, index| racing[index],
+        |store, number| {
+            takes(store, passing[number % KEYS], &fleeting);
+        },
+        || {
+            for key in &racing {
+                let key = key.to_le_bytes();
+                let reset = race.store().reset(Key::unnamed(&key), &lasting);
+                assert!(reset.is_ok(), "{reset:?}");
+            }
+        },
+    );
+    race.assert_one_each();
+}
+
+#[test]
+fn one_worker_gets_the_permit_of_a_new_key() {
+    const KEYS: usize = 16;
+    let race = Race::new(3, 1 << 20, KEYS);
+    let limit = permits(1, 60);
+    let (round, reset) = (AtomicU32::new(0), |key: u64| {
+        let reset = race.store().reset(Key::unnamed(&key.to_le_bytes()), &limit);
+        assert!(reset.is_ok(), "{reset:?}");
+    });
+    // New keys in each round, on the blocks of those before.
+    race.run(
+        3000,
+        &limit,
+        |round, index| (round * KEYS + index) as u64,
+        |_, _| (),
+        || {
+            let over = u64::from(round.fetch_add(1, SeqCst));
+            let first = over * KEYS as u64;
+            (first..first + KEYS as u64).for_each(reset);
         },
     );
     race.assert_one_each();

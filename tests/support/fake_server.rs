@@ -12,11 +12,21 @@ use std::thread::JoinHandle;
 use sluice::store::redis::{Address, Dsn};
 use tempfile::TempDir;
 
+use super::stores::START;
+
 /// Listens on a Unix socket; each connection runs the script in a thread.
 pub struct FakeServer {
     dir: TempDir,
     shared: Arc<Shared>,
     listener: Option<JoinHandle<()>>,
+}
+
+/// A reply to the call of this number: allowed, and so much left.
+pub fn reply_to(sequence: u64, left: u64) -> Vec<u8> {
+    let now = START.0;
+    let figures = [sequence, now, 1, left, 0, 1_000_000, 0];
+    let figures = figures.map(|figure| format!(":{figure}\r\n"));
+    format!("*{}\r\n{}", figures.len(), figures.concat()).into_bytes()
 }
 
 /// What is done with the connection of this number.
@@ -199,9 +209,10 @@ impl Asked {
 
     /// The same with another number at its end.
     pub fn reply_numbered(&self, sequence: u64) -> Vec<u8> {
-        // The words end with limit, length, cost, mode and number for a window.
-        let left = self.number(-5) - self.number(-3);
-        format!("*5\r\n:1\r\n:{left}\r\n:0\r\n:1000000\r\n:{sequence}\r\n").into_bytes()
+        // The words end with cost, limit, length, mode, extra, dry and number for
+        // a window.
+        let left = self.number(-6) - self.number(-7);
+        reply_to(sequence, left)
     }
 
     /// A number among the words, counted from the end.

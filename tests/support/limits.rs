@@ -1,6 +1,9 @@
 //! Limits and questions in few words.
 
-use sluice::limit::{Ask, FixedWindow, Fraction, Key, Limit, Micros, Number, TokenBucket};
+use sluice::limit::{
+    Ask, Concurrency, FixedWindow, Fraction, Key, LeakyBucket, Limit, Micros, Number, Period,
+    Quota, SlidingWindow, TokenBucket,
+};
 use sluice::store::{Failure, OnFailure, Question};
 
 /// One second.
@@ -42,6 +45,38 @@ fn window_of(limit: i64, length: Number) -> Limit {
     }
 }
 
+/// A sliding window of this length.
+pub fn sliding(limit: i64, length: Micros) -> Limit {
+    match SlidingWindow::new(limit, Number::Float(length.as_secs_f64())) {
+        Ok(window) => Limit::SlidingWindow(window),
+        Err(error) => panic!("not a window: {error}"),
+    }
+}
+
+/// A queue from which so many go out per second.
+pub fn queue(capacity: i64, rate: i64) -> Limit {
+    match LeakyBucket::with_period(capacity, Number::Int(rate), Number::Int(1)) {
+        Ok(queue) => Limit::LeakyBucket(queue),
+        Err(error) => panic!("not a queue: {error}"),
+    }
+}
+
+/// A quota of a zone's calendar.
+pub fn quota(limit: i64, period: Period, zone: &str) -> Limit {
+    match Quota::new(limit, period, zone) {
+        Ok(quota) => Limit::Quota(quota),
+        Err(error) => panic!("not a quota: {error}"),
+    }
+}
+
+/// Permits, on Redis with a lease of so many seconds.
+pub fn permits(max: i64, lease: i64) -> Limit {
+    match Concurrency::new(max, Number::Int(lease)) {
+        Ok(concurrency) => Limit::Concurrency(concurrency),
+        Err(error) => panic!("no concurrency: {error}"),
+    }
+}
+
 /// A question by the default failure policy.
 pub fn question<'a>(key: Key<'a>, limit: &'a Limit, ask: Ask) -> Question<'a> {
     question_with(key, limit, ask, &by_policy::LOCAL)
@@ -59,6 +94,7 @@ pub fn question_with<'a>(
         limit,
         ask,
         on_failure,
+        dry_run: false,
     }
 }
 

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use redis::Connection;
 use sluice::limit::{Ask, Decision, Key, Limit, Micros};
-use sluice::store::Store;
 use sluice::store::clock::{Clock, ManualClock};
 use sluice::store::memory::Memory;
 use sluice::store::redis::{Redis, Scripts};
 use sluice::store::shm::{Mapping, SharedMemory, Table};
+use sluice::store::{Answer, Question, Store};
 
 use super::limits::{DAY, question};
 use super::model::Model;
@@ -93,11 +93,47 @@ impl Subject {
         }
     }
 
+    /// The store itself.
+    pub fn store(&self) -> &dyn Store {
+        &*self.store
+    }
+
+    /// Whether it only knows the kinds that are pure functions.
+    pub fn is_model(&self) -> bool {
+        self.name == "the model"
+    }
+
     /// Puts a question that has to be answered.
     pub fn ask(&self, key: Key<'_>, limit: &Limit, ask: Ask) -> Decision {
         match self.store.decide(&question(key, limit, ask)) {
             Ok(answer) => answer.decision,
             Err(fault) => panic!("{}: {fault}", self.name),
+        }
+    }
+
+    /// Puts a question, and gives all that came of it.
+    pub fn answer(&self, key: Key<'_>, limit: &Limit, ask: Ask) -> Answer {
+        match self.store.decide(&question(key, limit, ask)) {
+            Ok(answer) => answer,
+            Err(fault) => panic!("{}: {fault}", self.name),
+        }
+    }
+
+    /// Puts several questions, all or nothing.
+    pub fn ask_all(&self, questions: &[Question<'_>]) -> Vec<Answer> {
+        match self.store.decide_all(questions) {
+            Ok(answers) => answers,
+            Err(fault) => panic!("{}: {fault}", self.name),
+        }
+    }
+
+    /// Gives back what an answer took, or a part of it.
+    pub fn refund(&self, key: Key<'_>, limit: &Limit, cost: u64, taken: &Answer) {
+        let given = self
+            .store
+            .refund(&question(key, limit, Ask::take(cost)), taken);
+        if let Err(fault) = given {
+            panic!("{}: {fault}", self.name);
         }
     }
 

@@ -1,34 +1,52 @@
 //! `Sluice\Decision`: the answer as PHP sees it, its headers and its JSON.
 
-use std::ffi::{CString, c_char, c_uint, c_void};
+use std::cell::Cell;
+use std::rc::Rc;
 
 use ext_php_rs::boxed::ZBox;
 use ext_php_rs::convert::IntoZval;
-use ext_php_rs::ffi::{IS_STRING, zval};
+use ext_php_rs::ffi::{zend_object, zval};
 use ext_php_rs::types::{ZendHashTable, Zval};
 
-use super::enums;
-use crate::limit::{self, Limit, Micros};
+use super::headers::{self, Part};
+use super::{enums, permit};
+use crate::limit::{Ask, Key, Limit, Micros, Mode, UNLIMITED};
 use crate::php::call::{Call, Result, Thrown, handlers};
 use crate::php::class::{
-    Class, Native, Property, Type, function, instantiate, register as register_class,
+    Class, Native, Property, instantiate, payload_of, register as register_class,
 };
+use crate::php::signature::{Type, function};
+use crate::php::stores::AnyStore;
 use crate::php::{errors, settings, stores, zend};
-use crate::store::{Enforced, Source};
+use crate::store::{Enforced, Question, Store};
 
-static CLASS: Class = Class::new();
+pub static CLASS: Class = Class::new();
 
 /// The return type of everything that decides.
 pub const TYPE: Type = Type::class("Sluice\\Decision");
 
 /// What the object knows besides its properties.
 pub struct Facts {
-    decision: limit::Decision,
-    source: Source,
-    period: Micros,
+    made: Made,
+    /// Tokens that have not been given back.
+    refundable: Cell<u64>,
+}
+
+/// A decision as it was made.
+pub struct Made {
+    pub enforced: Enforced,
+    pub limit: Limit,
+    pub ask: Ask,
+    pub store: Rc<AnyStore>,
     /// Unix time when it was decided, by a clock of a test; else the time when
     /// headers are asked for is near enough.
-    wall: Option<Micros>,
+    pub unix: Option<Micros>,
+}
+
+/// A key as PHP handed it over, or as bytes of ours.
+pub enum KeyValue<'a> {
+    Same(*const zval),
+    Bytes(&'a [u8]),
 }
 
 /// The properties, in the order of their slots. `toArray()` has the same.
@@ -46,7 +64,11 @@ const PROPERTIES: [Property; 12] = [
     property("permit", Type::class("Sluice\\Permit").or_null()),
     property("parts", Type::ARRAY),
 ];
+const KEY: usize = 7;
+const POLICY: usize = 8;
 const SOURCE: usize = 9;
+const PERMIT: usize = 10;
+const PARTS: usize = 11;
 
 const fn property(name: &'static str, ty: Type) -> Property {
     Property { name, ty }
@@ -63,7 +85,7 @@ pub fn register() {
         "Sluice\\Decision",
         &[
             function("__construct", construct, &[], Type::NONE).private(),
-            function("headers", headers, &[], Type::ARRAY),
+            function("headers", give_headers, &[], Type::ARRAY),
             function("toArray", to_array, &[], Type::ARRAY),
             function("send", send, &[], Type::VOID),
             function("jsonSerialize", to_array, &[], Type::ARRAY),
@@ -74,49 +96,139 @@ pub fn register() {
     unsafe { zend::zend_class_implements(CLASS.entry(), 1, zend::php_json_serializable_ce) };
 }
 
-/// Makes a decision in `into`, sharing the key that was passed in.
+/// Makes a decision in `into`. `parts` are the decisions of a composite, else
+/// empty.
 pub fn put(
     into: &mut zval,
-    enforced: &Enforced,
-    key: *const zval,
-    limit: &Limit,
-    wall: Option<Micros>,
+    made: Made,
+    key: &KeyValue<'_>,
+    name: &[u8],
+    permit: Option<Zval>,
+    parts: Option<ZBox<ZendHashTable>>,
 ) {
-    let decision = &enforced.answer.decision;
-    // SAFETY: in a request. `into` is an empty result; `key` is a string that
-    // lives as long as the call. Properties are unset, in the order of
-    // `register`, so nothing is to be freed before it is written.
+    let decision = made.enforced.answer.decision;
+    let would_deny = made.enforced.would_deny;
+    let source = made.enforced.answer.source;
+    let took = match made.ask.mode {
+        Mode::Peek => false,
+        // In any case, within the limit or not.
+        Mode::Charge => true,
+        Mode::Take | Mode::Reserve(_) => decision.allowed && !would_deny,
+    };
+    let taken = if took && made.enforced.counted {
+        made.ask.cost
+    } else {
+        0
+    };
+    // SAFETY: in a request. `into` is an empty result; a key that is shared is
+    // a string that lives as long as the call. Properties are unset, in the
+    // order of PROPERTIES, so nothing is to be freed before it is written.
     unsafe {
         let facts = Facts {
-            decision: *decision,
-            source: enforced.answer.source,
-            period: limit.period(),
-            wall,
+            made,
+            refundable: Cell::new(taken),
         };
         let properties = instantiate(into, facts);
         let property = |index: usize| &mut *properties.add(index);
         Zval::set_bool(property(0), decision.allowed);
-        Zval::set_long(property(1), decision.limit);
-        Zval::set_long(property(2), decision.remaining);
+        Zval::set_long(property(1), shown(decision.limit));
+        Zval::set_long(property(2), shown(decision.remaining));
         match decision.retry_after {
             Some(time) => Zval::set_double(property(3), time.as_secs_f64()),
             None => Zval::set_null(property(3)),
         }
         Zval::set_double(property(4), decision.reset_after.as_secs_f64());
-        Zval::set_double(property(5), 0.0);
-        Zval::set_bool(property(6), enforced.would_deny);
-        debug_assert_eq!(u32::from((*key).u1.v.type_), IS_STRING);
-        zend::put_same_string(property(7), key);
-        zend::put_string(property(8), b"");
-        zend::put_object(property(9), enums::source_case(enforced.answer.source));
-        Zval::set_null(property(10));
-        zend::put_empty_array(property(11));
+        Zval::set_double(property(5), decision.delay.as_secs_f64());
+        Zval::set_bool(property(6), would_deny);
+        match key {
+            KeyValue::Same(value) => zend::put_same_string(property(7), *value),
+            KeyValue::Bytes(bytes) => zend::put_string(property(7), bytes),
+        }
+        zend::put_string(property(8), name);
+        zend::put_object(property(9), enums::source_case(source));
+        match permit {
+            Some(permit) => std::ptr::write(property(10), permit),
+            None => Zval::set_null(property(10)),
+        }
+        match parts {
+            Some(parts) => Zval::set_hashtable(property(11), parts),
+            None => zend::put_empty_array(property(11)),
+        }
+    }
+}
+
+/// The permit of a decision that was just made.
+pub fn permit_of(decision: &Zval) -> Option<Zval> {
+    // SAFETY: an object of the class, whose properties are those of PROPERTIES.
+    unsafe {
+        let object = decision.value.obj;
+        let properties: *const Zval = (&raw const (*object).properties_table).cast();
+        let permit = &*properties.add(PERMIT);
+        permit.is_object().then(|| permit.shallow_clone())
+    }
+}
+
+/// A number of tokens as PHP sees it: no limit at all is the largest int.
+fn shown(tokens: u32) -> i64 {
+    if tokens == UNLIMITED {
+        i64::MAX
+    } else {
+        tokens.into()
+    }
+}
+
+/// Gives back what a decision took, or a part of it: `refund()`.
+///
+/// # Safety
+/// `object` is a live object of the class.
+pub unsafe fn refund(object: *mut zend_object, cost: Option<u64>) -> Result {
+    // SAFETY: the caller's promise; its properties are those of PROPERTIES.
+    unsafe {
+        let facts = payload_of::<Facts>(object).ok_or(Thrown)?;
+        let properties: *const zval = (&raw const (*object).properties_table).cast();
+        let parts = &*properties.add(PARTS).cast::<Zval>();
+        for part in parts.array().into_iter().flat_map(ZendHashTable::values) {
+            if part.is_object() {
+                refund(part.value.obj, cost)?;
+            }
+        }
+        let left = facts.refundable.get();
+        let cost = cost.unwrap_or(left).min(left);
+        if cost == 0 {
+            return Ok(());
+        }
+        facts.refundable.set(left - cost);
+        let permit = &*properties.add(PERMIT).cast::<Zval>();
+        if permit.is_object() {
+            // As its own release: once, and not in a child of its process.
+            permit::release_of(permit.value.obj);
+            return Ok(());
+        }
+        let key = (*properties.add(KEY)).value.str_;
+        let name = (*properties.add(POLICY)).value.str_;
+        let given_back = settings::with_hot(|hot| {
+            let question = Question {
+                key: Key {
+                    name: zend::bytes_of(name),
+                    bytes: zend::bytes_of(key),
+                },
+                limit: &facts.made.limit.scaled(hot.enforcement.scale),
+                ask: Ask::take(cost),
+                on_failure: &hot.on_failure,
+                dry_run: false,
+            };
+            facts
+                .made
+                .store
+                .refund(&question, &facts.made.enforced.answer)
+        });
+        stores::unless_thrown(given_back, ())
     }
 }
 
 handlers! {
     construct = on_construct;
-    headers = on_headers;
+    give_headers = on_headers;
     to_array = on_to_array;
     send = on_send;
 }
@@ -127,8 +239,10 @@ fn on_construct(_: &mut Call<'_>) -> Result {
 
 fn on_headers(call: &mut Call<'_>) -> Result {
     call.expect(0, 0)?;
+    let made = &call.this::<Facts>()?.made;
+    let decision = &made.enforced.answer.decision;
     let mut array = ZendHashTable::new();
-    for (name, value) in call.this::<Facts>()?.headers() {
+    for (name, value) in headers::headers(decision, &parts_of(call)?, made.unix) {
         insert(&mut array, name, value)?;
     }
     give(call, array);
@@ -140,10 +254,6 @@ fn on_to_array(call: &mut Call<'_>) -> Result {
     let facts = call.this::<Facts>()?;
     let mut array = ZendHashTable::new();
     for (index, property) in PROPERTIES.iter().enumerate() {
-        if index == SOURCE {
-            insert(&mut array, property.name, enums::value_of(facts.source))?;
-            continue;
-        }
         // SAFETY: the object has these properties, in this order, all set.
         let value = unsafe {
             let object = call.this_object();
@@ -151,77 +261,77 @@ fn on_to_array(call: &mut Call<'_>) -> Result {
                 .cast::<Zval>()
                 .add(index)
         };
-        insert(&mut array, property.name, value.shallow_clone())?;
+        match index {
+            SOURCE => {
+                let source = facts.made.enforced.answer.source;
+                insert(&mut array, property.name, enums::value_of(source))?;
+            }
+            PERMIT => insert(&mut array, property.name, value.is_object())?,
+            PARTS => insert(&mut array, property.name, parts_as_arrays(value)?)?,
+            _ => insert(&mut array, property.name, value.shallow_clone())?,
+        }
     }
     give(call, array);
     Ok(())
 }
 
+fn parts_as_arrays(parts: &Zval) -> Result<ZBox<ZendHashTable>> {
+    let mut arrays = ZendHashTable::new();
+    for part in parts.array().into_iter().flat_map(ZendHashTable::values) {
+        let array = part
+            .object()
+            .ok_or(Thrown)?
+            .try_call_method("toArray", vec![])
+            .map_err(|_| Thrown)?;
+        arrays.push(array).map_err(|_| Thrown)?;
+    }
+    Ok(arrays)
+}
+
 fn on_send(call: &mut Call<'_>) -> Result {
     call.expect(0, 0)?;
-    let facts = call.this::<Facts>()?;
-    for (name, value) in facts.headers() {
-        send_header(&format!("{name}: {value}"));
+    let made = &call.this::<Facts>()?.made;
+    let decision = &made.enforced.answer.decision;
+    let parts = parts_of(call)?;
+    for (name, value) in headers::headers(decision, &parts, made.unix) {
+        headers::send_header(&format!("{name}: {value}"));
     }
-    if !facts.decision.allowed {
-        send_header("Content-Type: application/problem+json");
-        send_status(429);
-        zend::print(facts.problem().as_bytes());
+    if !decision.allowed {
+        headers::send_header("Content-Type: application/problem+json");
+        headers::send_status(429);
+        zend::print(headers::problem(decision, &parts).as_bytes());
     }
     Ok(())
 }
 
-impl Facts {
-    /// The headers of this decision, of the families that php.ini chooses.
-    fn headers(&self) -> Vec<(&'static str, String)> {
-        let limit::Decision {
-            limit, remaining, ..
-        } = self.decision;
-        let families = settings::get(|settings| settings.headers);
-        let reset = self.decision.reset_after;
-        let mut headers = Vec::new();
-        if families.ietf {
-            let window = self.period.as_secs_ceil();
-            headers.push((
-                "RateLimit-Policy",
-                format!("\"default\";q={limit};w={window}"),
-            ));
-            headers.push((
-                "RateLimit",
-                format!("\"default\";r={remaining};t={}", reset.as_secs_ceil()),
-            ));
-        }
-        if families.x {
-            let now = self.wall.unwrap_or_else(stores::unix_now);
-            headers.push(("X-RateLimit-Limit", limit.to_string()));
-            headers.push(("X-RateLimit-Remaining", remaining.to_string()));
-            headers.push((
-                "X-RateLimit-Reset",
-                now.after(reset).as_secs_ceil().to_string(),
-            ));
-        }
-        if let (false, Some(seconds)) = (self.decision.allowed, self.retry_seconds()) {
-            headers.push(("Retry-After", seconds.to_string()));
-        }
-        headers
-    }
-
-    /// `Retry-After`: whole seconds, rounded up, at least 1.
-    fn retry_seconds(&self) -> Option<u64> {
-        let time = self.decision.retry_after?;
-        Some(time.as_secs_ceil().max(1))
-    }
-
-    /// The body of a 429: a problem of the IETF draft on rate limit headers.
-    fn problem(&self) -> String {
-        let retry = self
-            .retry_seconds()
-            .map_or_else(String::new, |seconds| format!(",\"retryAfter\":{seconds}"));
-        format!(
-            "{{\"type\":\"https://iana.org/assignments/http-problem-types#quota-exceeded\",\
-             \"title\":\"Too Many Requests\",\"status\":429{retry},\
-             \"violated-policies\":[\"default\"]}}\n"
-        )
+/// The parts of this decision, or itself where it has none.
+fn parts_of(call: &Call<'_>) -> Result<Vec<Part<'static>>> {
+    // SAFETY: the object and its parts live through the call, and longer than
+    // what is read from them here; its properties are those of PROPERTIES.
+    unsafe {
+        let object = call.this_object();
+        let parts = &*(&raw const (*object).properties_table)
+            .cast::<Zval>()
+            .add(PARTS);
+        let parts = parts.array().filter(|parts| !parts.is_empty());
+        let objects: Vec<_> = match parts {
+            None => vec![object],
+            Some(parts) => parts.values().map(|part| part.value.obj).collect(),
+        };
+        objects
+            .into_iter()
+            .map(|object| {
+                let name = &*(&raw const (*object).properties_table)
+                    .cast::<zval>()
+                    .add(POLICY);
+                let made = &payload_of::<Facts>(object).ok_or(Thrown)?.made;
+                Ok(Part {
+                    name: String::from_utf8_lossy(zend::bytes_of(name.value.str_)).into_owned(),
+                    limit: &made.limit,
+                    decision: made.enforced.answer.decision,
+                })
+            })
+            .collect()
     }
 }
 
@@ -232,32 +342,4 @@ fn insert(array: &mut ZendHashTable, name: &str, value: impl IntoZval) -> Result
 
 fn give(call: &mut Call<'_>, array: ZBox<ZendHashTable>) {
     Zval::set_hashtable(call.result(), array);
-}
-
-#[repr(C)]
-struct HeaderLine {
-    line: *const c_char,
-    length: usize,
-    code: i64,
-}
-
-const REPLACE: c_uint = 0;
-const SET_STATUS: c_uint = 4;
-
-fn send_header(line: &str) {
-    // No value of ours has a NUL or a line break in it.
-    let text = CString::new(line).unwrap_or_default();
-    let mut header = HeaderLine {
-        line: text.as_ptr(),
-        length: line.len(),
-        code: 0,
-    };
-    // SAFETY: the layout of sapi_header_line; PHP copies the line, and warns
-    // by itself where headers were sent already.
-    unsafe { zend::raw::sapi_header_op(REPLACE, (&raw mut header).cast()) };
-}
-
-fn send_status(code: usize) {
-    // SAFETY: this operation takes the number itself as its argument.
-    unsafe { zend::raw::sapi_header_op(SET_STATUS, code as *mut c_void) };
 }

@@ -2,14 +2,14 @@
 //! function `fixed_window_limit()`.
 
 use super::decision;
-use super::target::{self, Target};
-use crate::limit::{Argument, Ask, FixedWindow, Limit, Number};
+use super::target::{self, Asked, Target};
+use crate::limit::{Argument, Ask, FixedWindow, Key, Limit, Number};
 use crate::php::call::{Call, Result, handlers};
 use crate::php::class::{
-    Class, Native, Parameter, Type, function, optional, register as register_class,
-    register_functions, required, set_payload,
+    Class, Native, register as register_class, register_functions, set_payload,
 };
 use crate::php::errors;
+use crate::php::signature::{Parameter, Type, function, optional, required};
 
 pub static CLASS: Class = Class::new();
 
@@ -73,35 +73,40 @@ fn on_construct(call: &mut Call<'_>) -> Result {
 
 fn on_allow(call: &mut Call<'_>) -> Result {
     let (limit, cost) = arguments(call)?;
-    target(call)?.allow(call, &limit, cost)
+    let asked = Asked::plain(call.bytes(1)?, &limit, Ask::take(cost));
+    target(call)?.allow(call, &asked)
 }
 
 fn on_attempt(call: &mut Call<'_>) -> Result {
     let (limit, cost) = arguments(call)?;
-    target(call)?.decide(call, &limit, Ask::take(cost))
+    let asked = Asked::plain(call.bytes(1)?, &limit, Ask::take(cost));
+    target(call)?.decide(call, &asked)
 }
 
 fn on_peek(call: &mut Call<'_>) -> Result {
     let (limit, cost) = arguments(call)?;
-    target(call)?.decide(call, &limit, Ask::peek(cost))
+    let asked = Asked::plain(call.bytes(1)?, &limit, Ask::peek(cost));
+    target(call)?.decide(call, &asked)
 }
 
 fn on_reset(call: &mut Call<'_>) -> Result {
     call.expect(1, 2)?;
     call.bytes(1)?;
     let limit = window(1, length(call, 2)?, 2)?;
-    target(call)?.reset(call.bytes(1)?, &limit)
+    target(call)?.reset(Key::unnamed(call.bytes(1)?), &limit)
 }
 
 fn on_function(call: &mut Call<'_>) -> Result {
     let (limit, cost) = arguments(call)?;
-    Target::Default.allow(call, &limit, cost)
+    let asked = Asked::plain(call.bytes(1)?, &limit, Ask::take(cost));
+    Target::Default.allow(call, &asked)
 }
 
 fn target<'a>(call: &Call<'a>) -> Result<&'a Target> {
     call.this::<FixedWindowLimiter>().map(|limiter| &limiter.0)
 }
 
+#[inline(always)]
 fn arguments(call: &Call<'_>) -> Result<(Limit, u64)> {
     call.expect(2, 4)?;
     // In the order of the arguments, so that the first wrong one is named.

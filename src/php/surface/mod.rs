@@ -1,8 +1,15 @@
 //! What PHP code sees: one file per class.
 
+mod composite;
 mod decision;
+mod description;
 mod enums;
+mod headers;
+pub use description::Description;
 pub mod fixed_window_limiter;
+mod limit;
+mod limiter;
+mod permit;
 mod store;
 mod target;
 pub mod token_bucket_limiter;
@@ -11,7 +18,10 @@ pub mod token_bucket_limiter;
 pub fn register() {
     enums::register();
     decision::register();
+    permit::register();
     store::register();
+    limit::register();
+    limiter::register();
     token_bucket_limiter::register();
     fixed_window_limiter::register();
 }

@@ -9,9 +9,8 @@ use ext_php_rs::types::{ArrayKey, ZendHashTable, ZendObject, Zval};
 
 use crate::limit::{Micros, Number};
 use crate::php::call::{Call, Result, Thrown, handlers};
-use crate::php::class::{
-    Class, Native, Type, function, instantiate, optional, register as register_class, required,
-};
+use crate::php::class::{Class, Native, instantiate, register as register_class};
+use crate::php::signature::{Type, function, optional, required};
 use crate::php::stores::AnyStore;
 use crate::php::{errors, stores, zend};
 use crate::store::redis::Dsn;
@@ -141,7 +140,7 @@ fn on_memory(call: &mut Call<'_>) -> Result {
 fn on_fake(call: &mut Call<'_>) -> Result {
     call.expect(0, 1)?;
     let at = if call.is_null(1) {
-        stores::unix_now()
+        crate::store::unix_now()
     } else {
         start_of_fake(call)?
     };

@@ -5,15 +5,19 @@ use std::rc::Rc;
 use ext_php_rs::ffi::{IS_OBJECT, zend_object, zval};
 use ext_php_rs::types::{ZendObject, Zval};
 
+use super::decision::{self, KeyValue, Made};
+use super::permit;
+use super::store::StoreHandle;
 use crate::limit::{Ask, Key, Limit};
 use crate::php::call::{Call, Result, Thrown};
-use crate::php::class::{Native, Parameter, Type, optional, payload_of};
+use crate::php::class::{Native, payload_of};
+use crate::php::permits::HeldPermit;
+use crate::php::settings::Hot;
+use crate::php::signature::{Parameter, Type, optional};
 use crate::php::stores::AnyStore;
-use crate::php::surface::decision;
-use crate::php::surface::store::StoreHandle;
 use crate::php::{errors, settings, stores, zend};
 use crate::store::redis::{Address, Dsn};
-use crate::store::{Enforced, Fault, Question, Store};
+use crate::store::{Enforced, OnFailure, Question, Store};
 
 /// What a limiter asks.
 pub enum Target {
@@ -82,58 +86,77 @@ impl Target {
     /// `read` picks what the caller needs right where the answer is made: what
     /// `allow()` does not read, the compiler then does not work out.
     #[inline(always)]
-    fn ask<T>(
-        &self,
-        key: &[u8],
-        limit: &Limit,
-        ask: Ask,
-        read: impl FnOnce(&Enforced) -> T,
-    ) -> Result<T> {
-        let asked = settings::with_hot(|hot| {
-            let question = Question {
-                key: Key::unnamed(key),
-                limit,
-                ask,
-                on_failure: &hot.on_failure,
-            };
+    pub fn ask<T>(&self, asked: &Asked<'_>, read: impl FnOnce(&Enforced) -> T) -> Result<T> {
+        // Aside, so that what is handed back and forth fits in a register.
+        let mut fault = None;
+        let read = settings::with_hot(|hot| {
+            let question = asked.question(hot);
             self.with(|store| match hot.enforcement.decide(store, &question) {
-                Ok(enforced) => Ok(read(&enforced)),
-                Err(fault) => Err(fault),
+                Ok(enforced) => Some(read(&enforced)),
+                Err(error) => {
+                    fault = Some(error);
+                    None
+                }
             })
         });
-        asked.map_err(|fault| errors::throw_store(&fault.message))
+        read.ok_or_else(|| {
+            let message = fault.map_or_else(Box::default, |fault| fault.message);
+            errors::throw_store(&message)
+        })
     }
 
     /// `allow()`: takes, and answers with a bool.
     #[inline(always)]
-    pub fn allow(&self, call: &mut Call<'_>, limit: &Limit, cost: u64) -> Result {
-        let allowed = self.ask(call.bytes(1)?, limit, Ask::take(cost), |enforced| {
-            enforced.answer.decision.allowed
-        })?;
+    pub fn allow(&self, call: &mut Call<'_>, asked: &Asked<'_>) -> Result {
+        let allowed = self.ask(asked, |enforced| enforced.answer.decision.allowed)?;
         Zval::set_bool(call.result(), allowed);
         Ok(())
     }
 
-    /// `attempt()` and `peek()`: answers with a decision.
-    pub fn decide(&self, call: &mut Call<'_>, limit: &Limit, ask: Ask) -> Result {
-        let (key, value) = call.key(1)?;
-        let enforced = self.ask(key, limit, ask, |enforced| *enforced)?;
-        let wall = self.with(Store::unix_time);
-        decision::put(call.result(), &enforced, value, limit, wall);
+    /// `attempt()` and the like: answers with a decision.
+    pub fn decide(&self, call: &mut Call<'_>, asked: &Asked<'_>) -> Result {
+        let key = KeyValue::Same(call.argument(1));
+        let enforced = self.ask(asked, |enforced| *enforced)?;
+        self.give(call.result(), &enforced, asked, &key);
         Ok(())
+    }
+
+    /// Makes the decision that PHP gets.
+    pub fn give(
+        &self,
+        into: &mut zval,
+        enforced: &Enforced,
+        asked: &Asked<'_>,
+        key: &KeyValue<'_>,
+    ) {
+        let store = self.store();
+        let permit = enforced.answer.held().map(|held| {
+            let kept = HeldPermit::keep(Rc::clone(&store), asked.limit.clone(), asked.key, held);
+            permit::object(kept, asked.key.bytes)
+        });
+        let made = Made {
+            enforced: *enforced,
+            limit: asked.limit.clone(),
+            ask: asked.ask,
+            unix: store.unix_time(),
+            store,
+        };
+        decision::put(into, made, key, asked.key.name, permit, None);
     }
 
     /// `reset()`.
     ///
     /// Where Redis cannot be reached, the host's own count is forgotten and,
     /// unless the policy is to throw, that is all.
-    pub fn reset(&self, key: &[u8], limit: &Limit) -> Result {
-        let policy = settings::with_hot(|hot| hot.on_failure.policy);
-        match self.with(|store| store.reset(Key::unnamed(key), limit)) {
-            Err(Fault { message }) if policy == crate::store::Failure::Throw => {
-                Err(errors::throw_store(&message))
-            }
-            _ => Ok(()),
+    pub fn reset(&self, key: Key<'_>, limit: &Limit) -> Result {
+        stores::unless_thrown(self.with(|store| store.reset(key, limit)), ())
+    }
+
+    /// The store itself.
+    pub fn store(&self) -> Rc<AnyStore> {
+        match self {
+            Self::Default => stores::default(),
+            Self::Own(store) => Rc::clone(store),
         }
     }
 
@@ -142,6 +165,41 @@ impl Target {
         match self {
             Self::Default => stores::with_default(use_it),
             Self::Own(store) => use_it(store),
+        }
+    }
+}
+
+/// A question as a call of PHP puts it.
+pub struct Asked<'a> {
+    pub key: Key<'a>,
+    pub limit: &'a Limit,
+    pub ask: Ask,
+    pub dry_run: bool,
+    /// If not what php.ini says.
+    pub on_failure: Option<OnFailure>,
+}
+
+impl<'a> Asked<'a> {
+    /// About a limit that has no more to it than its numbers.
+    #[inline(always)]
+    pub fn plain(key: &'a [u8], limit: &'a Limit, ask: Ask) -> Self {
+        Self {
+            key: Key::unnamed(key),
+            limit,
+            ask,
+            dry_run: false,
+            on_failure: None,
+        }
+    }
+
+    #[inline(always)]
+    pub fn question<'q>(&'q self, hot: &'q Hot) -> Question<'q> {
+        Question {
+            key: self.key,
+            limit: self.limit,
+            ask: self.ask,
+            on_failure: self.on_failure.as_ref().unwrap_or(&hot.on_failure),
+            dry_run: self.dry_run,
         }
     }
 }

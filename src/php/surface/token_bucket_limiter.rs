@@ -3,14 +3,12 @@
 use std::cell::Cell;
 
 use super::decision;
-use super::target::{self, Target};
-use crate::limit::{Argument, Ask, Limit, Number, TokenBucket};
+use super::target::{self, Asked, Target};
+use crate::limit::{Argument, Ask, Key, Limit, Number, TokenBucket};
 use crate::php::call::{Call, Result, handlers};
-use crate::php::class::{
-    Class, Native, Parameter, Type, function, optional, register as register_class, required,
-    set_payload,
-};
+use crate::php::class::{Class, Native, register as register_class, set_payload};
 use crate::php::errors;
+use crate::php::signature::{Parameter, Type, function, optional, required};
 
 pub static CLASS: Class = Class::new();
 
@@ -58,26 +56,31 @@ fn on_construct(call: &mut Call<'_>) -> Result {
 
 fn on_allow(call: &mut Call<'_>) -> Result {
     let (limit, cost) = arguments(call)?;
-    call.this::<Target>()?.allow(call, &limit, cost)
+    let asked = Asked::plain(call.bytes(1)?, &limit, Ask::take(cost));
+    call.this::<Target>()?.allow(call, &asked)
 }
 
 fn on_attempt(call: &mut Call<'_>) -> Result {
     let (limit, cost) = arguments(call)?;
-    call.this::<Target>()?.decide(call, &limit, Ask::take(cost))
+    let asked = Asked::plain(call.bytes(1)?, &limit, Ask::take(cost));
+    call.this::<Target>()?.decide(call, &asked)
 }
 
 fn on_peek(call: &mut Call<'_>) -> Result {
     let (limit, cost) = arguments(call)?;
-    call.this::<Target>()?.decide(call, &limit, Ask::peek(cost))
+    let asked = Asked::plain(call.bytes(1)?, &limit, Ask::peek(cost));
+    call.this::<Target>()?.decide(call, &asked)
 }
 
 fn on_reset(call: &mut Call<'_>) -> Result {
     call.expect(1, 1)?;
     // Any bucket: numbers are not part of a limit's identity.
     let limit = bucket(1, Number::Int(1))?;
-    call.this::<Target>()?.reset(call.bytes(1)?, &limit)
+    call.this::<Target>()?
+        .reset(Key::unnamed(call.bytes(1)?), &limit)
 }
 
+#[inline(always)]
 fn arguments(call: &Call<'_>) -> Result<(Limit, u64)> {
     call.expect(3, 4)?;
     // In the order of the arguments, so that the first wrong one is named.
@@ -88,6 +91,7 @@ fn arguments(call: &Call<'_>) -> Result<(Limit, u64)> {
 
 /// A bucket of these numbers. Making one takes longer than asking it, so the
 /// last few are remembered.
+#[inline(always)]
 fn bucket(capacity: i64, rate: Number) -> Result<Limit> {
     thread_local! {
         static LAST: [Cell<Option<(i64, Number, TokenBucket)>>; 8] =

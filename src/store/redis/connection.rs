@@ -11,7 +11,6 @@ use super::dsn::{Address, Dsn};
 use super::resolver::Resolver;
 use super::scripts::{Script, Scripts};
 use super::wire::Wire;
-use crate::limit::{Ask, Mode};
 
 /// A connection this old is looked at before use: servers and proxies close
 /// idle ones.
@@ -88,7 +87,7 @@ impl Connection {
         if dsn.database != 0 {
             queue("SELECT", "OK", redis::cmd("SELECT").arg(dsn.database));
         }
-        for script in scripts.all() {
+        for script in scripts.singles() {
             let mut load = redis::cmd("SCRIPT");
             queue(
                 "SCRIPT LOAD",
@@ -118,33 +117,28 @@ impl Connection {
         (self.last_used.elapsed() < IDLE || self.wire.is_quiet()).then_some(self)
     }
 
-    /// Runs a script on one key. The reply's numbers without its last one.
+    /// Runs a script. `write` adds its arguments, behind which the call's
+    /// number goes; the reply has that number in front and `length` numbers in
+    /// all.
     ///
     /// # Errors
     /// In words. The connection must not be used again.
     pub fn evaluate(
         &mut self,
         script: &Script,
-        key: &[u8],
-        numbers: &[u64],
-        ask: Ask,
+        keys: &[Vec<u8>],
+        write: impl FnOnce(&mut Cmd),
+        length: usize,
         deadline: Instant,
-    ) -> Result<[i64; 4], String> {
+    ) -> Result<Vec<i64>, String> {
         self.sequence += 1;
         self.command.clear();
-        self.command.arg("EVALSHA").arg(&script.sha).arg(1).arg(key);
-        for number in numbers {
-            self.command.arg(*number);
+        self.command.arg("EVALSHA").arg(&script.sha).arg(keys.len());
+        for key in keys {
+            self.command.arg(key.as_slice());
         }
-        let mode = match ask.mode {
-            Mode::Take => "take",
-            Mode::Peek => "peek",
-            Mode::Charge => "charge",
-        };
-        self.command
-            .arg(ask.cost.min(MOST))
-            .arg(mode)
-            .arg(self.sequence);
+        write(&mut self.command);
+        self.command.arg(self.sequence);
 
         let mut reply = self.round_trip(deadline)?;
         if matches!(&reply, Value::ServerError(error) if error.code() == "NOSCRIPT") {
@@ -155,18 +149,21 @@ impl Connection {
             self.command = call;
             reply = self.round_trip(deadline)?;
         }
-        match reply {
-            Value::Array(values) => match values[..] {
-                [
-                    Value::Int(allowed),
-                    Value::Int(remaining),
-                    Value::Int(retry),
-                    Value::Int(reset),
-                    Value::Int(sequence),
-                ] if sequence == self.sequence as i64 => Ok([allowed, remaining, retry, reset]),
-                _ => Err("the reply belongs to another call".into()),
-            },
-            other => Err(format!("answered with {}", show(&other))),
+        let values = match reply {
+            Value::Array(values) => values,
+            other => return Err(format!("answered with {}", show(&other))),
+        };
+        let numbers: Vec<i64> = values
+            .iter()
+            .filter_map(|value| match value {
+                Value::Int(number) => Some(*number),
+                _ => None,
+            })
+            .collect();
+        if numbers.len() == length && values.len() == length && numbers[0] == self.sequence as i64 {
+            Ok(numbers)
+        } else {
+            Err("the reply belongs to another call".into())
         }
     }
 
@@ -226,9 +223,6 @@ fn connect(addresses: &[SocketAddr], deadline: Instant) -> io::Result<(Wire, Soc
     }
     Err(last)
 }
-
-/// A cost past every limit is the same as any other; this one a double holds.
-const MOST: u64 = 1 << 53;
 
 /// Where a connection starts to number its calls: random bits above 32, below
 /// the 53 that a double of Lua can hold.

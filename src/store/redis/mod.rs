@@ -2,6 +2,7 @@
 
 mod connection;
 mod dsn;
+mod questions;
 mod resolver;
 mod scripts;
 mod wire;
@@ -11,25 +12,17 @@ pub use scripts::Scripts;
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use sha2::{Digest, Sha256};
 use siphasher::sip::SipHasher13;
 
 use self::connection::Connection;
+use self::questions::{MOST, answer_of, arguments};
 use self::resolver::Resolver;
-use super::{Answer, Fault, Question, Source, Status, Store};
-use crate::limit::{Ask, Decision, Key, Kind, Limit, Micros};
-
-/// How often this process was forked off another.
-static FORKS: AtomicU32 = AtomicU32::new(0);
-
-/// To be called in every child after a fork: what was connected before belongs
-/// to the parent.
-pub fn after_fork() {
-    FORKS.fetch_add(1, Ordering::Relaxed);
-}
+use self::scripts::Body;
+use super::{Answer, Fault, Held, Permit, Question, Source, Status, Store, composite, fork};
+use crate::limit::{Identity, Key, Limit, Micros, Mode};
 
 /// Keys up to this many bytes stand in Redis as they are, so that an operator
 /// can read them; longer ones by their SHA-256.
@@ -56,10 +49,10 @@ pub struct Budget {
 struct Inner {
     connection: Option<Connection>,
     resolver: Resolver,
-    /// [`FORKS`] when the two were made.
+    /// [`fork::forks`] when the two were made.
     forks: u32,
-    /// The key under which state is kept, written anew for each call.
-    key: Vec<u8>,
+    /// The keys under which states are kept, written anew for each call.
+    keys: Vec<Vec<u8>>,
     connections: u64,
     calls: u64,
     faults: u64,
@@ -112,17 +105,22 @@ impl Redis {
     /// connection if anything goes wrong: what it would say next is unknown.
     fn with_connection<T>(
         &self,
-        key: Key<'_>,
-        limit: &Limit,
-        call: impl FnOnce(&mut Connection, &[u8], Instant) -> Result<T, String>,
+        named: &[(Key<'_>, Identity<'_>)],
+        call: impl FnOnce(&mut Connection, &[Vec<u8>], Instant) -> Result<T, String>,
     ) -> Result<T, Fault> {
         let inner = &mut *self.inner.borrow_mut();
         let started = Instant::now();
         let deadline = started + self.budget.timeout;
         inner.calls += 1;
-        self.write_key(&mut inner.key, key, limit);
+        // One buffer per key, kept: a decision allocates none of them.
+        if inner.keys.len() < named.len() {
+            inner.keys.resize(named.len(), Vec::new());
+        }
+        for (into, (key, identity)) in inner.keys.iter_mut().zip(named) {
+            self.write_key(into, *key, *identity);
+        }
 
-        let forks = FORKS.load(Ordering::Relaxed);
+        let forks = fork::forks();
         if inner.forks != forks {
             inner.forks = forks;
             inner.connection = None;
@@ -137,7 +135,7 @@ impl Redis {
                 .inspect(|_| inner.connections += 1)
         };
         let result = opened.and_then(|mut connection| {
-            let answer = call(&mut connection, &inner.key, deadline)?;
+            let answer = call(&mut connection, &inner.keys[..named.len()], deadline)?;
             inner.connection = Some(connection);
             Ok(answer)
         });
@@ -154,22 +152,22 @@ impl Redis {
     /// The tag keeps all limits of one key in one slot of a Cluster. It is a
     /// hash, because a key may be empty or hold braces; that two keys may share
     /// a tag does not matter.
-    fn write_key(&self, into: &mut Vec<u8>, key: Key<'_>, limit: &Limit) {
+    fn write_key(&self, into: &mut Vec<u8>, key: Key<'_>, identity: Identity<'_>) {
         use std::hash::Hasher;
         use std::io::Write;
 
         let mut tag = SipHasher13::new();
         tag.write(key.bytes);
-        let identity = limit.identity();
         into.clear();
         into.extend_from_slice(self.dsn.prefix.as_deref().unwrap_or(b"sluice:"));
         // Writing to a Vec cannot fail.
         let _ = write!(
             into,
-            "{{{:016x}}}{}:{}:{}:",
+            "{{{:016x}}}{}:{}{}:{}:",
             tag.finish(),
-            identity.letter() as char,
-            identity.window(),
+            identity.letter as char,
+            identity.window,
+            identity.zone,
             key.name.len()
         );
         into.extend_from_slice(key.name);
@@ -184,44 +182,38 @@ impl Redis {
 
 impl Store for Redis {
     fn decide(&self, question: &Question<'_>) -> Result<Answer, Fault> {
-        let Question {
-            key, limit, ask, ..
-        } = *question;
-        if limit.size() == 0 {
-            // Nothing there could change the answer.
-            return Ok(Answer {
-                decision: decide_untouched(limit, ask),
-                source: Source::Redis,
-            });
-        }
-        let decision = self.with_connection(key, limit, |connection, key, deadline| {
-            let [allowed, remaining, retry, reset] = match limit {
-                Limit::TokenBucket(bucket) => {
-                    let rate = bucket.rate().ok_or("a bucket without a rate")?;
-                    let numbers = [rate.tokens(), rate.period(), bucket.capacity().into()];
-                    connection.evaluate(&self.scripts.token_bucket, key, &numbers, ask, deadline)
-                }
-                Limit::FixedWindow(window) => {
-                    let numbers = [window.limit().into(), window.length().0];
-                    connection.evaluate(&self.scripts.fixed_window, key, &numbers, ask, deadline)
-                }
-            }?;
-            Ok(Decision {
-                allowed: allowed == 1,
-                limit: limit.size(),
-                remaining: u32::try_from(remaining).map_err(|_| "a reply out of range")?,
-                retry_after: u64::try_from(retry).ok().map(Micros),
-                reset_after: Micros(u64::try_from(reset).map_err(|_| "a reply out of range")?),
-            })
-        })?;
-        Ok(Answer {
-            decision,
-            source: Source::Redis,
-        })
+        let (mode, extra) = match question.ask.mode {
+            Mode::Take => ("take", 0),
+            Mode::Peek => ("peek", 0),
+            Mode::Charge => ("charge", 0),
+            Mode::Reserve(max_wait) => ("reserve", max_wait.0),
+        };
+        let mut answers = self.evaluate(std::slice::from_ref(question), mode, extra, None)?;
+        answers.pop().ok_or_else(|| Fault::new("no answer"))
+    }
+
+    fn decide_all(&self, questions: &[Question<'_>]) -> Result<Vec<Answer>, Fault> {
+        self.evaluate(questions, "take", 0, None)
+    }
+
+    fn refund(&self, question: &Question<'_>, taken: &Answer) -> Result<(), Fault> {
+        let question = std::slice::from_ref(question);
+        self.evaluate(question, "refund", taken.at.0, taken.permit)
+            .map(|_| ())
+    }
+
+    fn release(&self, question: &Question<'_>, held: Held) -> Result<bool, Fault> {
+        self.on_permit(question, "refund", held.permit)
+    }
+
+    fn renew(&self, question: &Question<'_>, held: Held) -> Result<bool, Fault> {
+        self.on_permit(question, "renew", held.permit)
     }
 
     fn reset(&self, key: Key<'_>, limit: &Limit) -> Result<(), Fault> {
-        self.with_connection(key, limit, Connection::delete)
+        self.with_connection(&[(key, limit.identity())], |connection, keys, deadline| {
+            connection.delete(&keys[0], deadline)
+        })
     }
 
     fn status(&self) -> Status {
@@ -240,9 +232,140 @@ impl Store for Redis {
     }
 }
 
-fn decide_untouched(limit: &Limit, ask: Ask) -> Decision {
-    match limit {
-        Limit::TokenBucket(kind) => kind.decide(None, Micros::ZERO, ask).decision,
-        Limit::FixedWindow(kind) => kind.decide(None, Micros::ZERO, ask).decision,
+impl Redis {
+    fn on_permit(
+        &self,
+        question: &Question<'_>,
+        mode: &str,
+        permit: Permit,
+    ) -> Result<bool, Fault> {
+        let answers = self.evaluate(std::slice::from_ref(question), mode, 0, Some(permit))?;
+        Ok(answers
+            .first()
+            .is_some_and(|answer| answer.decision.allowed))
+    }
+
+    /// Asks all questions in one call, if any needs to be asked at all.
+    fn evaluate(
+        &self,
+        questions: &[Question<'_>],
+        mode: &str,
+        extra: u64,
+        permit: Option<Permit>,
+    ) -> Result<Vec<Answer>, Fault> {
+        let mut answers: Vec<Option<Answer>> = questions
+            .iter()
+            .map(|question| composite::stateless(question, Source::Redis))
+            .collect();
+        let asked: Vec<&Question<'_>> = questions
+            .iter()
+            .zip(&answers)
+            .filter_map(|(question, answer)| answer.is_none().then_some(question))
+            .collect();
+        let refused = questions.iter().zip(&answers).any(|(question, answer)| {
+            !question.dry_run && answer.is_some_and(|answer| !answer.decision.allowed)
+        });
+        // Beside a limit of 0 nothing may be taken from the others.
+        let mode = if refused && mode == "take" {
+            "peek"
+        } else {
+            mode
+        };
+        if !asked.is_empty() {
+            let mut replies = self.ask(&asked, mode, extra, permit)?.into_iter();
+            for answer in answers.iter_mut().filter(|answer| answer.is_none()) {
+                *answer = replies.next();
+            }
+        }
+        Ok(answers.into_iter().flatten().collect())
+    }
+
+    fn ask(
+        &self,
+        questions: &[&Question<'_>],
+        mode: &str,
+        extra: u64,
+        permit: Option<Permit>,
+    ) -> Result<Vec<Answer>, Fault> {
+        let bodies: Vec<Body> = questions.iter().filter_map(|q| Body::of(q.limit)).collect();
+        let composite = (bodies.len() > 1).then(|| self.scripts.composite(&bodies));
+        let script = match &composite {
+            Some(script) => script,
+            None => self.scripts.single(bodies[0]),
+        };
+        let named: Vec<_> = questions
+            .iter()
+            .map(|question| (question.key, question.limit.identity()))
+            .collect();
+        let dry = questions
+            .iter()
+            .enumerate()
+            .filter(|(_, question)| question.dry_run)
+            .fold(0_u64, |dry, (index, _)| dry | 1 << index);
+        // The calendar is ours, the time is the server's: where our clock is
+        // far off, the second round has the server's time to go by.
+        let mut around = None;
+        for _ in 0..3 {
+            let permits: Vec<_> = questions
+                .iter()
+                .map(|question| match (permit, question.limit) {
+                    (Some(permit), _) => permit,
+                    (None, Limit::Concurrency(_)) => Permit::new(),
+                    (None, _) => Permit(0),
+                })
+                .collect();
+            let numbers: Vec<_> = questions
+                .iter()
+                .map(|question| arguments(question, around))
+                .collect();
+            let reply = self.with_connection(&named, |connection, keys, deadline| {
+                connection.evaluate(
+                    script,
+                    keys,
+                    |command| {
+                        for ((numbers, permit), question) in
+                            numbers.iter().zip(&permits).zip(questions)
+                        {
+                            command.arg(question.ask.cost.min(MOST));
+                            for number in numbers {
+                                command.arg(*number);
+                            }
+                            if let Limit::Concurrency(_) = question.limit {
+                                command.arg(permit.name());
+                            }
+                        }
+                        command.arg(mode).arg(extra).arg(dry);
+                    },
+                    2 + 5 * questions.len(),
+                    deadline,
+                )
+            })?;
+            let at = Micros(reply[1].max(0) as u64);
+            let parts = reply[2..].chunks_exact(5);
+            if parts.clone().any(|part| part[0] == -2) {
+                around = Some(at);
+                continue;
+            }
+            let mut answers = parts
+                .zip(questions)
+                .zip(permits)
+                .map(|((part, question), permit)| answer_of(part, question, at, permit))
+                .collect::<Result<Vec<_>, _>>()?;
+            let refused = answers
+                .iter()
+                .zip(questions)
+                .any(|(answer, question)| !answer.decision.allowed && !question.dry_run);
+            if refused || mode != "take" {
+                // Those that would have passed took nothing.
+                for answer in &mut answers {
+                    answer.permit = None;
+                }
+            }
+            return Ok(answers);
+        }
+        Err(Fault::new(format!(
+            "{}: its clock does not stand still long enough to tell the period",
+            self.dsn
+        )))
     }
 }

@@ -17,7 +17,12 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use portable_atomic::AtomicU128;
 
+use super::layout::{Array, Layout, PAGE};
+use super::permits::Block;
+use super::windows::Record;
+use super::worker::Desk;
 use crate::limit::Micros;
+use crate::store::unix_now;
 
 /// What a mapping starts with. Written once, before anyone else can see it;
 /// after that only the atomics change.
@@ -31,27 +36,26 @@ struct Header {
     _pad: [u8; 4],
     secret: [u64; 2],
     made_at: u64,
+    made_at_unix: u64,
     claims: AtomicU64,
     evictions: AtomicU64,
+    /// Records of the reserve that were taken.
+    reserve_taken: AtomicU64,
 }
+
+/// Mappings this process has made.
+static MAPPED: AtomicU64 = AtomicU64::new(0);
 
 const MAGIC: [u8; 8] = *b"sluice\0\0";
 /// Changes whenever the header, a slot or the hash does.
-const LAYOUT: u64 = 1;
-/// The header has a page of its own, and slots start on a cache line.
-const HEADER: usize = 4096;
-const SLOT: usize = size_of::<AtomicU128>();
-
-/// The smallest table: 64 KiB.
-pub const MIN_SIZE: usize = 64 << 10;
-/// The largest table: 64 GiB.
-pub const MAX_SIZE: usize = 64 << 30;
-
+const LAYOUT: u64 = 2;
 /// A shared mapping with a header. Unmapped when dropped.
 #[derive(Debug)]
 pub struct Mapping {
+    /// Not the address: another mapping may come to lie there.
+    id: u64,
     base: NonNull<u8>,
-    size: usize,
+    layout: Layout,
     path: Option<PathBuf>,
 }
 
@@ -92,7 +96,7 @@ impl Mapping {
     /// # Errors
     /// Where the system has no memory, or no lock-free 128-bit atomics.
     pub fn anonymous(size: usize, made_at: Micros) -> Result<Self, MappingError> {
-        let mapping = Self::map(rounded(size), None)?;
+        let mapping = Self::map(Layout::of(size), None)?;
         mapping.initialise(made_at)?;
         Ok(mapping)
     }
@@ -103,7 +107,7 @@ impl Mapping {
     /// # Errors
     /// Where the file cannot be opened, locked or filled.
     pub fn file(path: &Path, size: usize, made_at: Micros) -> Result<Self, MappingError> {
-        let size = rounded(size);
+        let layout = Layout::of(size);
         let fail = |error: io::Error| MappingError::new(&path.display().to_string(), &error);
         loop {
             let file = options().create(true).open(path).map_err(fail)?;
@@ -120,9 +124,9 @@ impl Mapping {
             if !ours.is_file() {
                 return Err(fail(io::Error::other("is not a regular file")));
             }
-            if ours.len() == size as u64 {
-                let mut mapping = Self::map(size, Some(&file))?;
-                if mapping.header().matches(size) {
+            if ours.len() == layout.size as u64 {
+                let mut mapping = Self::map(layout, Some(&file))?;
+                if mapping.header().matches(layout.size) {
                     mapping.path = Some(path.to_owned());
                     // The mapping keeps the open file, and so the lock, for as
                     // long as it lives.
@@ -135,7 +139,7 @@ impl Mapping {
             let mut fresh = path.as_os_str().to_owned();
             fresh.push(format!(".new.{}", std::process::id()));
             let fresh = PathBuf::from(fresh);
-            let made = Self::fresh_file(&fresh, size, made_at)
+            let made = Self::fresh_file(&fresh, layout, made_at)
                 .and_then(|mapping| fs::rename(&fresh, path).map_err(fail).map(|()| mapping));
             if made.is_err() {
                 let _ = fs::remove_file(&fresh);
@@ -146,7 +150,7 @@ impl Mapping {
         }
     }
 
-    fn fresh_file(path: &Path, size: usize, made_at: Micros) -> Result<Self, MappingError> {
+    fn fresh_file(path: &Path, layout: Layout, made_at: Micros) -> Result<Self, MappingError> {
         let fail = |error: io::Error| MappingError::new(&path.display().to_string(), &error);
         let _ = fs::remove_file(path);
         // Made here and now, or not at all: in a folder that others may write
@@ -154,16 +158,17 @@ impl Mapping {
         let file = options().create_new(true).open(path).map_err(fail)?;
         // Room is taken now: a write to a hole on a full disk would be SIGBUS.
         // SAFETY: a call on an open descriptor; it touches no memory of ours.
-        let error = unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, size as libc::off_t) };
+        let error =
+            unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, layout.size as libc::off_t) };
         if error != 0 {
             return Err(fail(io::Error::from_raw_os_error(error)));
         }
-        let mapping = Self::map(size, Some(&file))?;
+        let mapping = Self::map(layout, Some(&file))?;
         mapping.initialise(made_at)?;
         Ok(mapping)
     }
 
-    fn map(size: usize, file: Option<&File>) -> Result<Self, MappingError> {
+    fn map(layout: Layout, file: Option<&File>) -> Result<Self, MappingError> {
         if !AtomicU128::is_lock_free() {
             return Err(MappingError {
                 message: "this processor has no 128-bit compare-and-swap, \
@@ -171,6 +176,7 @@ impl Mapping {
                     .into(),
             });
         }
+        let size = layout.size;
         let (flags, fd) = match file {
             Some(file) => (libc::MAP_SHARED, file.as_raw_fd()),
             None => (libc::MAP_SHARED | libc::MAP_ANONYMOUS, -1),
@@ -194,8 +200,9 @@ impl Mapping {
         let base = NonNull::new(base.cast())
             .ok_or_else(|| MappingError::new("mmap", &io::Error::other("gave address 0")))?;
         Ok(Self {
+            id: MAPPED.fetch_add(1, Relaxed),
             base,
-            size,
+            layout,
             path: None,
         })
     }
@@ -210,17 +217,24 @@ impl Mapping {
         let header = Header {
             magic: MAGIC,
             layout: LAYOUT,
-            size: self.size as u64,
+            size: self.layout.size as u64,
             boot: boot_id(),
             _pad: [0; 4],
             secret: [first, second],
             made_at: made_at.0,
+            made_at_unix: unix_now().0,
             claims: AtomicU64::new(0),
             evictions: AtomicU64::new(0),
+            reserve_taken: AtomicU64::new(0),
         };
         // SAFETY: the mapping is page-aligned, larger than a header, and not
         // yet seen by anyone else.
         unsafe { self.base.cast::<Header>().write(header) };
+        for (number, desk) in self.desks().iter().enumerate() {
+            desk.initialise();
+            desk.spare
+                .store((self.heads().len() + number) as u32, Relaxed);
+        }
         Ok(())
     }
 
@@ -231,31 +245,90 @@ impl Mapping {
         unsafe { self.base.cast::<Header>().as_ref() }
     }
 
+    /// The elements of an array.
+    ///
+    /// # Safety
+    /// `T` is what the layout made the array of; any bytes are a valid `T`, and
+    /// all of it that changes is atomic.
+    unsafe fn array<T>(&self, array: Array) -> &[T] {
+        // SAFETY: the mapping lives as long as `self`; the layout keeps the
+        // array inside it and on a page; the rest is the caller's promise.
+        unsafe { std::slice::from_raw_parts(self.base.add(array.at).cast().as_ptr(), array.count) }
+    }
+
     /// The slots, a whole number of cache lines.
+    #[inline(always)]
     pub(super) fn slots(&self) -> &[AtomicU128] {
-        let count = (self.size - HEADER) / SLOT;
-        // SAFETY: the mapping lives as long as `self` and holds `count` slots
-        // from HEADER on, aligned to a page; every bit pattern is a valid
-        // atomic, and all processes go through atomics.
-        unsafe { std::slice::from_raw_parts(self.base.add(HEADER).cast().as_ptr(), count) }
+        // SAFETY: an array of atomics, as laid out.
+        unsafe { self.array(self.layout.slots) }
+    }
+
+    /// The heads of sliding windows.
+    pub(super) fn heads(&self) -> &[AtomicU128] {
+        // SAFETY: an array of atomics, as laid out.
+        unsafe { self.array(self.layout.heads) }
+    }
+
+    /// The records of sliding windows: one for each head, one for each desk,
+    /// and a reserve.
+    pub(super) fn records(&self) -> &[Record] {
+        // SAFETY: an array of records, which are atomic throughout.
+        unsafe { self.array(self.layout.records) }
+    }
+
+    /// The heads of blocks of permits.
+    pub(super) fn block_heads(&self) -> &[AtomicU128] {
+        // SAFETY: an array of atomics, as laid out.
+        unsafe { self.array(self.layout.block_heads) }
+    }
+
+    /// The blocks of permits.
+    pub(super) fn blocks(&self) -> &[Block] {
+        // SAFETY: an array of blocks, which are atomic throughout.
+        unsafe { self.array(self.layout.blocks) }
+    }
+
+    /// The workers' desks.
+    pub(super) fn desks(&self) -> &[Desk] {
+        // SAFETY: an array of desks; their mutexes are made before anyone else
+        // sees them and only used through calls.
+        unsafe { self.array(self.layout.desks) }
+    }
+
+    /// A record that no head and no desk ever had.
+    pub(super) fn take_from_reserve(&self) -> Option<u32> {
+        let taken = self.header().reserve_taken.fetch_add(1, Relaxed) as usize;
+        let first = self.layout.heads.count + self.layout.desks.count;
+        (taken < self.layout.reserve).then(|| (first + taken) as u32)
     }
 
     /// The slots on pages that were ever written to. Looking at the others
     /// would take memory for them.
     pub(super) fn touched_slots(&self) -> impl Iterator<Item = &AtomicU128> {
-        let mut resident = vec![0_u8; self.size / HEADER];
+        let mut resident = vec![0_u8; self.layout.size / PAGE];
         // SAFETY: one byte per page of a mapping that is a whole number of
         // pages long.
-        let told =
-            unsafe { libc::mincore(self.base.as_ptr().cast(), self.size, resident.as_mut_ptr()) };
+        let told = unsafe {
+            libc::mincore(
+                self.base.as_ptr().cast(),
+                self.layout.size,
+                resident.as_mut_ptr(),
+            )
+        };
         if told != 0 {
             resident.fill(1);
         }
+        let first = self.layout.slots.at / PAGE;
         self.slots()
-            .chunks(HEADER / SLOT)
-            .zip(resident.into_iter().skip(1))
+            .chunks(PAGE / size_of::<AtomicU128>())
+            .zip(resident.into_iter().skip(first))
             .filter(|(_, resident)| resident & 1 == 1)
             .flat_map(|(page, _)| page)
+    }
+
+    /// What tells it from the other mappings of this process.
+    pub(super) fn id(&self) -> u64 {
+        self.id
     }
 
     pub(super) fn secret(&self) -> (u64, u64) {
@@ -265,6 +338,11 @@ impl Mapping {
 
     pub(super) fn made_at(&self) -> Micros {
         Micros(self.header().made_at)
+    }
+
+    /// Unix time when the mapping was made.
+    pub(super) fn made_at_unix(&self) -> Micros {
+        Micros(self.header().made_at_unix)
     }
 
     /// A number no other claim on this table has.
@@ -277,7 +355,7 @@ impl Mapping {
     }
 
     pub(super) fn size(&self) -> usize {
-        self.size
+        self.layout.size
     }
 
     pub(super) fn path(&self) -> Option<&Path> {
@@ -287,8 +365,9 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
+        self.leave_desk();
         // SAFETY: mapped by us with this size; every borrow of it has ended.
-        unsafe { libc::munmap(self.base.as_ptr().cast(), self.size) };
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.layout.size) };
     }
 }
 
@@ -299,11 +378,6 @@ impl Header {
             && self.size == size as u64
             && self.boot == boot_id()
     }
-}
-
-/// Whole pages, so that slots fill whole lines.
-fn rounded(size: usize) -> usize {
-    size.clamp(MIN_SIZE, MAX_SIZE).next_multiple_of(HEADER)
 }
 
 /// Names this boot of the kernel; zeros where it does not tell.

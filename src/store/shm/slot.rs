@@ -10,7 +10,9 @@
 //! logarithm of the microseconds one token takes, for a window that `instant`
 //! itself is the end.
 
-use crate::limit::{Bucket, FixedWindow, Kind, Micros, TokenBucket, Window};
+use crate::limit::{
+    Bucket, FixedWindow, Kind, LeakyBucket, Micros, Quota, Rate, TokenBucket, Window,
+};
 
 /// A word of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,10 +28,15 @@ const LIFE_BITS: u32 = 6;
 const FINGERPRINT_BITS: u32 = 49;
 const _: () = assert!(INSTANT_BITS + TAKEN_BITS + LIFE_BITS + FINGERPRINT_BITS == 128);
 
+/// Quotas end at whole seconds.
+const SECOND: u64 = 1_000_000;
+
 const MAX_INSTANT: u64 = (1 << INSTANT_BITS) - 1;
 
 /// Life of a window: until its instant.
 const UNTIL_INSTANT: u64 = 63;
+/// Life of a quota: until its instant, which is in seconds of Unix time.
+const UNTIL_UNIX: u64 = 61;
 /// Life of a claim: see [`Slot::claim`].
 const CLAIM: u64 = 62;
 /// A claim older than this was left behind by a worker that died.
@@ -43,8 +50,6 @@ impl Fingerprint {
 }
 
 impl Slot {
-    /// Never held anything. A key is never to be found behind such a slot.
-    pub const UNUSED: Self = Self(0);
     /// Held something once; free. Expired since the table was made.
     pub const FREE: Self = Self(1 << (INSTANT_BITS + TAKEN_BITS));
 
@@ -53,6 +58,12 @@ impl Slot {
         let low = u128::from(instant.min(MAX_INSTANT)) | u128::from(taken) << INSTANT_BITS;
         let high = fingerprint.0 << LIFE_BITS | life;
         Self(u128::from(high) << (INSTANT_BITS + TAKEN_BITS) | low)
+    }
+
+    fn of_bucket(fingerprint: Fingerprint, state: Bucket, rate: Option<Rate>) -> Self {
+        // Rounded up, so that a slot never expires before its bucket is full.
+        let life = rate.map_or(0, |rate| rate.token_log2().into());
+        Self::new(fingerprint, life, state.taken, state.full_at.0)
     }
 
     /// A word that reserves a slot for a key before its first state goes there.
@@ -82,9 +93,17 @@ impl Slot {
         self.0 as u64 & MAX_INSTANT
     }
 
-    /// When this word says the same as no word.
-    pub fn expires_at(self) -> Micros {
+    /// Whether a bucket of this rate needs the word for longer than it lives.
+    #[inline(always)]
+    fn is_short_for(self, rate: Option<Rate>) -> bool {
+        rate.is_some_and(|rate| u64::from(rate.token_log2()) > self.life())
+    }
+
+    /// When this word says the same as no word; `unix` is the Unix time from
+    /// which instants count.
+    pub fn expires_at(self, unix: Micros) -> Micros {
         let lasts = match self.life() {
+            UNTIL_UNIX => return Micros(self.instant().saturating_mul(SECOND)).since(unix),
             UNTIL_INSTANT => 0,
             CLAIM => CLAIM_LASTS,
             log2 => u64::from(self.taken()).saturating_mul(1 << log2),
@@ -105,14 +124,11 @@ pub(super) trait Slotted: Kind {
 impl Slotted for TokenBucket {
     #[inline(always)]
     fn outlives(&self, slot: Slot) -> bool {
-        self.rate()
-            .is_some_and(|rate| u64::from(rate.token_log2()) > slot.life())
+        slot.is_short_for(self.rate())
     }
 
     fn pack(&self, fingerprint: Fingerprint, state: Bucket) -> Slot {
-        // Rounded up, so that a slot never expires before its bucket is full.
-        let life = self.rate().map_or(0, |rate| rate.token_log2().into());
-        Slot::new(fingerprint, life, state.taken, state.full_at.0)
+        Slot::of_bucket(fingerprint, state, self.rate())
     }
 
     fn unpack(slot: Slot) -> Bucket {
@@ -141,6 +157,39 @@ impl Slotted for FixedWindow {
     }
 }
 
+impl Slotted for LeakyBucket {
+    fn outlives(&self, slot: Slot) -> bool {
+        slot.is_short_for(self.rate())
+    }
+
+    fn pack(&self, fingerprint: Fingerprint, state: Bucket) -> Slot {
+        Slot::of_bucket(fingerprint, state, self.rate())
+    }
+
+    fn unpack(slot: Slot) -> Bucket {
+        TokenBucket::unpack(slot)
+    }
+}
+
+impl Slotted for Quota {
+    /// Never: a window holds its own end.
+    fn outlives(&self, _: Slot) -> bool {
+        false
+    }
+
+    fn pack(&self, fingerprint: Fingerprint, state: Window) -> Slot {
+        let end = state.ends_at.0.div_ceil(SECOND);
+        Slot::new(fingerprint, UNTIL_UNIX, state.taken, end)
+    }
+
+    fn unpack(slot: Slot) -> Window {
+        Window {
+            ends_at: Micros(slot.instant().saturating_mul(SECOND)),
+            taken: slot.taken(),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -157,8 +206,8 @@ mod tests {
                 taken: 1,
             },
         );
-        assert!(slot.life() < CLAIM);
-        assert!(slot.expires_at() >= Micros(5 + 31_622_400_000_000));
+        assert!(slot.life() < UNTIL_UNIX);
+        assert!(slot.expires_at(Micros::ZERO) >= Micros(5 + 31_622_400_000_000));
     }
 
     proptest! {
@@ -170,13 +219,13 @@ mod tests {
             let slot = bucket.pack(print, state);
             prop_assert_eq!(TokenBucket::unpack(slot), state);
             prop_assert!(slot.belongs_to(print) && !slot.is_claim());
-            prop_assert!(slot.expires_at() >= Micros(instant).after(bucket.rate().unwrap().time_for(taken)));
+            prop_assert!(slot.expires_at(Micros::ZERO) >= Micros(instant).after(bucket.rate().unwrap().time_for(taken)));
 
             let window = FixedWindow::new(1, Number::Int(1)).unwrap();
             let state = Window { ends_at: Micros(instant), taken };
             let slot = window.pack(print, state);
             prop_assert_eq!(FixedWindow::unpack(slot), state);
-            prop_assert_eq!(slot.expires_at(), Micros(instant));
+            prop_assert_eq!(slot.expires_at(Micros::ZERO), Micros(instant));
 
             prop_assert!(Slot::claim(print, Micros(instant), taken).is_claim());
         }

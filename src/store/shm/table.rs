@@ -1,44 +1,82 @@
-//! The table: fixed slots, a keyed hash, and no lock anywhere.
-//!
-//! A key lives in one of the `REACH` slots that start at its home. Slots never
-//! go back to unused, so a search ends at the first unused one.
-//!
-//! **One key, one slot.** Two workers that meet a new key at once must not give
-//! it a slot each, for then both would admit a full bucket. So a new key first
-//! claims a free slot, then looks through its reach again: a state found there,
-//! or a claim in front of its own, makes it withdraw; a claim behind its own it
-//! removes. Only then does it swap its claim for the first state, which fails
-//! if the claim was removed meanwhile. Of two claims at least one worker sees
-//! both, and no order of their steps lets both become states.
+//! The table: fixed slots, a keyed hash, and no lock anywhere. How a key finds
+//! its slot is in [`reach`](super::reach).
 
 use std::hash::Hasher;
-use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::atomic::Ordering::Relaxed;
 
 use portable_atomic::AtomicU128;
 use siphasher::sip128::{Hash128, Hasher128, SipHasher13};
 
 use super::mapping::Mapping;
+use super::reach::Search;
 use super::slot::{Fingerprint, Slot, Slotted};
 use crate::limit::{Ask, Decision, Identity, Key, Micros, Mode};
-use crate::store::clock::Clock;
 
 /// Slots in which a key may live: sixteen cache lines. With half of that, one
 /// key in 10⁵ found no free slot in a table filled to a half.
 const REACH: usize = 64;
 /// Slots in a cache line; homes are lines.
-const LINE: usize = 4;
+pub(super) const LINE: usize = 4;
 
-/// A table of slots in a shared mapping.
+/// The tables of a shared mapping: slots here, and in their own files sliding
+/// windows and permits.
 #[derive(Debug)]
 pub struct Table {
-    mapping: Mapping,
+    pub(super) mapping: Mapping,
 }
 
-/// Where a key may be found, and by what it is known there.
+/// Where a key may be found, and by what it is known there: two halves of one
+/// keyed hash.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
+    home: u64,
+    print: u64,
+}
+
+impl Place {
+    /// The home in an array of `count` elements.
+    pub fn home_among(self, count: usize) -> usize {
+        ((u128::from(self.home) * count as u128) >> 64) as usize
+    }
+
+    /// All 64 bits, for words that have room for them; never zero.
+    pub(super) fn wide_fingerprint(self) -> u64 {
+        self.print.max(1)
+    }
+}
+
+/// The search for one key's slot.
+struct Slots<'a> {
+    mapping: &'a Mapping,
     home: usize,
     fingerprint: Fingerprint,
+}
+
+impl Search for Slots<'_> {
+    const REACH: usize = REACH;
+
+    #[inline(always)]
+    fn words(&self) -> &[AtomicU128] {
+        self.mapping.slots()
+    }
+
+    #[inline(always)]
+    fn home(&self) -> usize {
+        self.home
+    }
+
+    #[inline(always)]
+    fn is_mine(&self, word: u128) -> bool {
+        Slot(word).belongs_to(self.fingerprint)
+    }
+
+    fn is_claim(&self, _: usize, word: u128) -> bool {
+        Slot(word).is_claim()
+    }
+
+    fn freed(&self, _: usize, _: u128) -> u128 {
+        Slot::FREE.0
+    }
 }
 
 /// How full a table is.
@@ -67,143 +105,149 @@ impl Table {
     /// What is not bytes goes into the hash's key: the kind, its window, and
     /// where the name ends and the caller's key begins.
     #[inline(always)]
-    pub fn place(&self, key: Key<'_>, identity: Identity) -> Place {
+    pub fn place(&self, key: Key<'_>, identity: Identity<'_>) -> Place {
         let (k0, k1) = self.mapping.secret();
         let hasher = SipHasher13::new_with_keys(
-            k0 ^ identity.window(),
-            k1 ^ (u64::from(identity.letter()) << 56) ^ key.name.len() as u64,
+            k0 ^ identity.window,
+            k1 ^ u64::from(identity.letter) << 56
+                ^ (identity.zone.len() as u64) << 48
+                ^ key.name.len() as u64,
         );
-        let hash = if key.name.is_empty() {
+        let hash = if key.name.is_empty() && identity.zone.is_empty() {
             hasher.hash(key.bytes)
         } else {
-            hash_both(hasher, key)
+            hash_both(hasher, &[identity.zone.as_bytes(), key.name, key.bytes])
         };
-        let lines = self.slots().len() / LINE;
         Place {
-            home: ((u128::from(hash.h1) * lines as u128) >> 64) as usize * LINE,
-            fingerprint: Fingerprint::of(hash.h2),
+            home: hash.h1,
+            print: hash.h2,
         }
     }
 
-    /// Runs `kind` on the state at `place`.
+    #[inline(always)]
+    fn search(&self, place: Place) -> Slots<'_> {
+        let lines = self.mapping.slots().len() / LINE;
+        Slots {
+            mapping: &self.mapping,
+            home: place.home_among(lines) * LINE,
+            fingerprint: Fingerprint::of(place.print),
+        }
+    }
+
+    /// Decides by `kind` on the state at `place`: the answer, and when it was
+    /// given.
+    ///
+    /// `now` is the kind's own time, `table_now` the time that tells what has
+    /// expired. Both are asked after the state was loaded: a state that another
+    /// worker has written by then is never in the future.
     #[inline(always)]
     pub(super) fn decide<K: Slotted>(
         &self,
         place: Place,
-        clock: &impl Clock,
+        now: impl Fn() -> Micros,
+        table_now: impl Fn() -> Micros,
         kind: &K,
         ask: Ask,
-    ) -> Decision {
+    ) -> (Decision, Micros) {
+        let search = self.search(place);
         loop {
-            let found = self.find(place);
-            let state = found
-                .filter(|(_, slot)| !slot.is_claim())
-                .map(|(_, slot)| K::unpack(slot));
-            // After the load: a state written by then is never in the future.
-            let now = self.now(clock);
+            let found = search.find();
+            let state = state_in::<K>(found);
+            let now = now();
             let outcome = kind.decide(state, now, ask);
-            let Some(next) = outcome.write else {
-                if let (Some((index, slot)), Some(state)) = (found, state)
-                    && kind.outlives(slot)
-                    && ask.mode != Mode::Peek
-                    && !outcome.decision.allowed
-                {
-                    // Refused at a lower rate: what was spent has to be kept
-                    // for longer. If another worker is faster, it does that.
-                    self.swap(index, slot, kind.pack(place.fingerprint, state));
-                }
-                return outcome.decision;
+            let refused = !outcome.decision.allowed && ask.mode != Mode::Peek;
+            let write = match (outcome.write, found) {
+                // Refused at a lower rate than it was written for, what was
+                // spent has to be kept for longer.
+                (None, Some((_, word))) if refused && kind.outlives(Slot(word)) => state,
+                (write, _) => write,
             };
-            let next = kind.pack(place.fingerprint, next);
-            let written = match found {
-                Some((index, slot)) if state.is_some() => self.swap(index, slot, next),
-                Some((index, claim)) => self.settle(place, index, claim, next),
-                None => self
-                    .claim(place, now)
-                    .is_some_and(|(index, claim)| self.settle(place, index, claim, next)),
+            let Some(next) = write else {
+                return (outcome.decision, now);
             };
-            if written {
-                return outcome.decision;
+            let next = kind.pack(search.fingerprint, next);
+            if self.write(&search, found, state.is_some(), next, &table_now) {
+                return (outcome.decision, now);
             }
             std::hint::spin_loop();
         }
     }
 
-    /// Forgets the state at `place`.
-    pub(super) fn forget(&self, place: Place) {
-        while let Some((index, slot)) = self.find(place) {
-            self.swap(index, slot, Slot::FREE);
+    /// Gives back what was taken at `taken_at`.
+    pub(super) fn refund<K: Slotted>(
+        &self,
+        place: Place,
+        now: impl Fn() -> Micros,
+        kind: &K,
+        cost: u64,
+        taken_at: Micros,
+    ) {
+        let search = self.search(place);
+        while let Some((index, word)) = search.find()
+            && let Some(state) = state_in::<K>(Some((index, word)))
+            && let Some(next) = kind.give_back(state, now(), cost, taken_at)
+        {
+            let next = kind.pack(search.fingerprint, next);
+            if search.swap(index, word, next.0) {
+                break;
+            }
         }
     }
 
-    /// How full the table is. Looks only at pages that were ever touched.
-    pub(super) fn status(&self, clock: &impl Clock) -> TableStatus {
-        let now = self.now(clock);
+    /// Puts `next` where the key's state was found, or gives the key its slot.
+    /// `false` if another worker was faster.
+    #[inline(always)]
+    fn write(
+        &self,
+        search: &Slots<'_>,
+        found: Option<(usize, u128)>,
+        is_state: bool,
+        next: Slot,
+        table_now: impl Fn() -> Micros,
+    ) -> bool {
+        match found {
+            Some((index, word)) if is_state => search.swap(index, word, next.0),
+            Some((index, claim)) => settle(search, index, claim, next),
+            None => self
+                .claim(search, table_now())
+                .is_some_and(|(index, claim)| settle(search, index, claim, next)),
+        }
+    }
+
+    /// Forgets the state at `place`.
+    pub(super) fn forget(&self, place: Place) {
+        let search = self.search(place);
+        while let Some((index, word)) = search.find() {
+            search.free(index, word);
+        }
+    }
+
+    /// How full the tables are. Looks only at pages that were ever touched.
+    pub(super) fn status(&self, now: Micros) -> TableStatus {
+        let unix = self.mapping.made_at_unix();
         let live = self
             .mapping
             .touched_slots()
-            .filter(|slot| Slot(slot.load(Relaxed)).expires_at() > now)
+            .filter(|slot| Slot(slot.load(Relaxed)).expires_at(unix) > now)
             .count();
         TableStatus {
             size: self.mapping.size(),
-            slots: self.slots().len(),
+            slots: self.mapping.slots().len(),
             live,
             evictions: self.mapping.evictions().load(Relaxed),
             path: self.mapping.path().map(|path| path.display().to_string()),
         }
     }
 
-    fn slots(&self) -> &[AtomicU128] {
-        self.mapping.slots()
-    }
-
-    fn now(&self, clock: &impl Clock) -> Micros {
-        clock.now().since(self.mapping.made_at())
-    }
-
-    /// The slots in which a key may live, with their indices, in its order.
-    fn reach(&self, place: Place) -> impl Iterator<Item = (usize, Slot)> + '_ {
-        let slots = self.slots();
-        (0..REACH.min(slots.len())).map(move |step| {
-            let mut index = place.home + step;
-            if index >= slots.len() {
-                index -= slots.len();
-            }
-            (index, Slot(slots[index].load(SeqCst)))
-        })
-    }
-
-    /// The key's state or, where it has none, the first claim for it: one that
-    /// a dead worker left may stand in front of a state.
-    #[inline(always)]
-    fn find(&self, place: Place) -> Option<(usize, Slot)> {
-        let mut claim = None;
-        for (index, slot) in self
-            .reach(place)
-            .take_while(|(_, slot)| *slot != Slot::UNUSED)
-            .filter(|(_, slot)| slot.belongs_to(place.fingerprint))
-        {
-            if !slot.is_claim() {
-                return Some((index, slot));
-            }
-            claim = claim.or(Some((index, slot)));
-        }
-        claim
-    }
-
-    fn swap(&self, index: usize, old: Slot, new: Slot) -> bool {
-        self.slots()[index]
-            .compare_exchange(old.0, new.0, SeqCst, Relaxed)
-            .is_ok()
-    }
-
     /// Reserves the first free slot of a reach or, where all are taken, the one
     /// that expires soonest. `None` if another worker was faster.
     #[cold]
-    fn claim(&self, place: Place, now: Micros) -> Option<(usize, Slot)> {
+    fn claim(&self, search: &Slots<'_>, now: Micros) -> Option<(usize, u128)> {
+        let unix = self.mapping.made_at_unix();
         let mut soonest: Option<(usize, Slot, Micros)> = None;
-        for (index, slot) in self.reach(place) {
-            let expires_at = slot.expires_at();
+        for (index, word) in search.reach() {
+            let slot = Slot(word);
+            let expires_at = slot.expires_at(unix);
             if soonest.is_none_or(|(_, _, least)| expires_at < least) {
                 soonest = Some((index, slot, expires_at));
             }
@@ -214,47 +258,36 @@ impl Table {
             }
         }
         let (index, old, expires_at) = soonest?;
-        let claim = Slot::claim(place.fingerprint, now, self.mapping.next_claim());
-        if !self.swap(index, old, claim) {
+        let claim = Slot::claim(search.fingerprint, now, self.mapping.next_claim());
+        if !search.swap(index, old.0, claim.0) {
             return None;
         }
         if expires_at > now && !old.is_claim() {
             self.mapping.evictions().fetch_add(1, Relaxed);
         }
-        Some((index, claim))
-    }
-
-    /// Makes a claim the key's one slot and `state` its first state. `false` if
-    /// the key has another slot, or lost this one.
-    #[cold]
-    fn settle(&self, place: Place, own: usize, claim: Slot, state: Slot) -> bool {
-        let mut behind = false;
-        for (index, slot) in self.reach(place) {
-            if slot == Slot::UNUSED {
-                break;
-            }
-            if index == own {
-                behind = true;
-                continue;
-            }
-            if !slot.belongs_to(place.fingerprint) {
-                continue;
-            }
-            if behind && slot.is_claim() {
-                if !self.swap(index, slot, Slot::FREE) {
-                    return false;
-                }
-            } else {
-                self.swap(own, claim, Slot::FREE);
-                return false;
-            }
-        }
-        self.swap(own, claim, state)
+        Some((index, claim.0))
     }
 }
 
-fn hash_both(mut hasher: SipHasher13, key: Key<'_>) -> Hash128 {
-    hasher.write(key.name);
-    hasher.write(key.bytes);
+/// The state in a word that was found; a claim has none yet.
+#[inline(always)]
+fn state_in<K: Slotted>(found: Option<(usize, u128)>) -> Option<K::State> {
+    found
+        .map(|(_, word)| Slot(word))
+        .filter(|slot| !slot.is_claim())
+        .map(K::unpack)
+}
+
+/// Makes a claim the key's one slot and `state` its first state. `false` if the
+/// key has another slot, or lost this one.
+#[cold]
+fn settle(search: &Slots<'_>, own: usize, claim: u128, state: Slot) -> bool {
+    search.confirm(own, claim) && search.swap(own, claim, state.0)
+}
+
+fn hash_both(mut hasher: SipHasher13, name: &[&[u8]]) -> Hash128 {
+    for part in name {
+        hasher.write(part);
+    }
     hasher.finish128()
 }
