@@ -13,6 +13,7 @@ use Sluice\Tests\Support\TestCase;
 final class BadDirectivesTest extends TestCase
 {
     private const DEFAULTS = [
+        'sluice.config' => '',
         'sluice.connect_timeout' => '',
         'sluice.headers' => 'ietf,x',
         'sluice.local_share' => '1.0',
@@ -24,6 +25,7 @@ final class BadDirectivesTest extends TestCase
         'sluice.shm_size' => '32M',
         'sluice.store' => '',
         'sluice.timeout' => '50ms',
+        'sluice.timezone' => '',
     ];
 
     public function testTheDefaults(): void
@@ -71,6 +73,12 @@ final class BadDirectivesTest extends TestCase
         yield 'shm_size too small' => ['sluice.shm_size', '1K', 'must be a size from 64K to 64G, such as 32M'];
         yield 'shm_size too large' => ['sluice.shm_size', '65G', 'must be a size from 64K to 64G, such as 32M'];
         yield 'shm_size that is none' => ['sluice.shm_size', '32MB', 'must be a size from 64K to 64G, such as 32M'];
+        yield 'timezone' => [
+            'sluice.timezone', 'Mars/Olympus', 'must be an IANA time zone such as Asia/Shanghai, "Mars/Olympus" given',
+        ];
+        yield 'relative config' => [
+            'sluice.config', 'sluice.toml', 'must be an absolute path, such as /etc/php/sluice.toml',
+        ];
         yield 'relative shm_path' => ['sluice.shm_path', 'table', 'must be an absolute path, such as /dev/shm/sluice'];
     }
 
@@ -86,7 +94,7 @@ final class BadDirectivesTest extends TestCase
     /** @dataProvider badValues */
     public function testIsRefusedWhileItRunsToo(string $name, string $value, string $allowed): void
     {
-        if (str_starts_with($name, 'sluice.shm_')) {
+        if (str_starts_with($name, 'sluice.shm_') || $name === 'sluice.config') {
             // Not changeable there, be it good or bad.
             self::assertFalse(ini_set($name, '64M'));
             return;

@@ -12,7 +12,7 @@ use Sluice\TokenBucketLimiter;
 /** A number out of range is a ValueError with argument, range and number. */
 final class BadNumbersTest extends TestCase
 {
-    private const CAPACITY = 'Argument #2 ($capacity) must be between 0 and 32000000 tokens, %s given';
+    private const CAPACITY = 'Argument #2 ($capacity) must be between 0 and 32000000, %s given';
     private const RATE = 'Argument #3 ($rate) must be 0, or between 1/31622400 (1 token in 366 days)'
         . ' and 1000000 tokens per second, %s given';
     private const LIMIT = 'Argument #2 ($limit) must be between 0 and 32000000, %s given';

@@ -71,6 +71,7 @@ final class DecisionTest extends TestCase
     {
         $expected = get_object_vars($decision);
         $expected['source'] = $decision->source->value;
+        $expected['permit'] = false;
         self::assertSame($expected, $decision->toArray());
     }
 

@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Sluice\Tests;
 
 use Sluice\Failure;
+use Sluice\Period;
 use Sluice\Source;
 use Sluice\Tests\Support\TestCase;
 
@@ -28,6 +29,11 @@ final class EnumsTest extends TestCase
             self::assertSame($policy->value, ini_get('sluice.on_failure'));
         }
         self::assertSame(['local', 'allow', 'deny', 'throw'], array_column(Failure::cases(), 'value'));
+    }
+
+    public function testEveryPeriodIsFoundUnderItsValue(): void
+    {
+        self::assertSame(['hour', 'day', 'week', 'month'], array_column(Period::cases(), 'value'));
     }
 
     public function testACaseSurvivesSerialization(): void

@@ -39,9 +39,9 @@ final class FpmTest extends TestCase
         self::assertCount(4, array_unique(array_column($answers, 0)));
         self::assertSame(['redis'], array_values(array_unique(array_column($answers, 1))));
         self::assertSame(4, $server->statistic('stats', 'total_connections_received'));
-        // Two scripts, loaded by each worker.
-        self::assertSame(2, $server->statistic('memory', 'number_of_cached_scripts'));
-        self::assertSame(8, $server->callsOf('script|load'));
+        // Six scripts, loaded by each worker.
+        self::assertSame(6, $server->statistic('memory', 'number_of_cached_scripts'));
+        self::assertSame(24, $server->callsOf('script|load'));
         self::assertSame(3000, $server->callsOf('evalsha'));
     }
 

@@ -6,6 +6,9 @@ namespace Sluice\Tests;
 
 use Sluice\Decision;
 use Sluice\FixedWindowLimiter;
+use Sluice\Limit;
+use Sluice\Limiter;
+use Sluice\Permit;
 use Sluice\Store;
 use Sluice\Tests\Support\TestCase;
 use Sluice\TokenBucketLimiter;
@@ -68,6 +71,9 @@ final class ObjectsTest extends TestCase
         match (true) {
             $object instanceof Decision => self::assertTrue($object->allowed),
             $object instanceof Store => self::assertIsArray($object->status()),
+            $object instanceof Limit => self::assertTrue((new Limiter(Store::memory()))->allow('k', $object)),
+            $object instanceof Permit => self::assertSame('k', $object->key),
+            $object instanceof Limiter => self::assertSame(4, $object->attempt(self::freshKey(), '5/m')->remaining),
             default => self::assertSame(4, $object->attempt(self::freshKey(), 5, 1)->remaining),
         };
     }
@@ -78,6 +84,9 @@ final class ObjectsTest extends TestCase
         yield 'a token bucket limiter' => [new TokenBucketLimiter()];
         yield 'a fixed window limiter' => [new FixedWindowLimiter()];
         yield 'a store' => [Store::sharedMemory()];
+        yield 'a limiter' => [new Limiter()];
+        yield 'a limit' => [Limit::slidingWindow(5, 60)];
+        yield 'a permit' => [(new Limiter(Store::memory()))->acquire('k', Limit::concurrency(1))];
     }
 
     /** @dataProvider propertiesOfADecision */
@@ -110,6 +119,20 @@ final class ObjectsTest extends TestCase
         $this->expectException(\Error::class);
         $this->expectExceptionMessage('private Sluice\Decision::__construct()');
         new Decision();
+    }
+
+    public function testALimitCannotBeMadeByHand(): void
+    {
+        $this->expectException(\Error::class);
+        $this->expectExceptionMessage('private Sluice\Limit::__construct()');
+        new Limit();
+    }
+
+    public function testAPermitCannotBeMadeByHand(): void
+    {
+        $this->expectException(\Error::class);
+        $this->expectExceptionMessage('private Sluice\Permit::__construct()');
+        new Permit();
     }
 
     public function testAStoreCannotBeMadeByHand(): void

@@ -288,6 +288,732 @@ namespace Sluice {
     }
 
     /**
+     * A limit: what is allowed, and all that goes with it.
+     *
+     * Made by one of the static methods, and never changed: {@see by()},
+     * {@see named()}, {@see dryRun()} and {@see onFailure()} give a new one. It
+     * knows nothing of a store and costs next to nothing.
+     *
+     * Wherever a limit is wanted, a string will do: one that starts with a digit
+     * is a spec, as for {@see parse()}; any other is the name of a policy, as
+     * for {@see policy()}.
+     *
+     * ```php
+     * $limiter->allow("api:$user", Limit::tokenBucket(100, 20));
+     * ```
+     *
+     * Limits of different kinds, names, windows, or periods and time zones never
+     * share a count, even on one key. Numbers such as a capacity may change from
+     * call to call and apply to what was counted before. A limit cannot be
+     * cloned or serialized.
+     */
+    final class Limit
+    {
+        /** Limits are made by the static methods. */
+        private function __construct()
+        {
+        }
+
+        /**
+         * Token bucket: bursts up to a capacity, and a steady rate beyond that.
+         *
+         * Over any time T, no more than `capacity + rate * T` tokens are given
+         * out. {@see TokenBucketLimiter} is a short form of this.
+         *
+         * ```php
+         * Limit::tokenBucket(100, 20);          // 20 a second, 100 at once
+         * Limit::tokenBucket(5, 10, per: 60);   // exactly ten a minute
+         * ```
+         *
+         * @param int       $capacity most tokens at once, from 0 to 32 000 000; 0
+         *                            refuses everything
+         * @param int|float $rate     new tokens per `$per` seconds: 0, which
+         *                            refuses everything, or what comes to one in
+         *                            366 days up to 1 000 000 a second
+         * @param int|float $per      the seconds the rate is given for, from
+         *                            0.000001 to 31 622 400 (366 days)
+         *
+         * @throws \ValueError if a number is out of its range, or filling the
+         *                     bucket would take more than 285 years
+         */
+        public static function tokenBucket(int $capacity, int|float $rate, int|float $per = 1): Limit
+        {
+        }
+
+        /**
+         * Fixed window: so many in a window that starts with the first admitted
+         * request.
+         *
+         * Where one window ends and the next begins, up to twice the limit may
+         * pass within one length. {@see FixedWindowLimiter} is a short form of
+         * this.
+         *
+         * ```php
+         * Limit::fixedWindow(60, 60); // sixty in a minute
+         * ```
+         *
+         * @param int       $limit  tokens in one window, from 0 to 32 000 000; 0
+         *                          refuses everything
+         * @param int|float $window its length in seconds, from 0.000001 to
+         *                          31 622 400 (366 days)
+         *
+         * @throws \ValueError if a number is out of its range
+         */
+        public static function fixedWindow(int $limit, int|float $window): Limit
+        {
+        }
+
+        /**
+         * Sliding window: never more than so many in any interval of this
+         * length, wherever it begins.
+         *
+         * ```php
+         * Limit::slidingWindow(5, 60); // five logins a minute, and no way around it
+         * ```
+         *
+         * @param int       $limit  tokens in any such interval, from 0 to
+         *                          32 000 000; 0 refuses everything
+         * @param int|float $window its length in seconds, from 0.000001 to
+         *                          31 622 400 (366 days)
+         *
+         * @throws \ValueError if a number is out of its range
+         */
+        public static function slidingWindow(int $limit, int|float $window): Limit
+        {
+        }
+
+        /**
+         * Leaky bucket: a queue that lets its requests go at a constant rate.
+         *
+         * A request that finds room is allowed, and {@see Decision::$delay} says
+         * when its turn is; act then. One that finds the queue full is refused.
+         *
+         * ```php
+         * Limit::leakyBucket(50, 5); // five a second, one after another, fifty waiting
+         * ```
+         *
+         * @param int       $capacity places in the queue, from 0 to 32 000 000;
+         *                            0 refuses everything
+         * @param int|float $rate     requests that leave it per `$per` seconds:
+         *                            0, which refuses everything, or what comes
+         *                            to one in 366 days up to 1 000 000 a second
+         * @param int|float $per      the seconds the rate is given for, from
+         *                            0.000001 to 31 622 400 (366 days)
+         *
+         * @throws \ValueError if a number is out of its range, or emptying the
+         *                     queue would take more than 285 years
+         */
+        public static function leakyBucket(int $capacity, int|float $rate, int|float $per = 1): Limit
+        {
+        }
+
+        /**
+         * Quota: so many in a calendar hour, day, ISO week or month of a time
+         * zone.
+         *
+         * Days are as long as the zone makes them, 23 or 25 hours included, and
+         * an hour that the clock shows twice is two hours.
+         *
+         * ```php
+         * Limit::quota(1000, Period::Day, 'Asia/Shanghai'); // begins anew at midnight there
+         * ```
+         *
+         * @param int         $limit    tokens in one period, from 0 to
+         *                              32 000 000; 0 refuses everything
+         * @param Period      $period   which period of the calendar
+         * @param string|null $timezone an IANA time zone; null is that of
+         *                              `sluice.timezone`, else of `date.timezone`,
+         *                              else UTC
+         *
+         * @throws \ValueError if the limit is out of its range, or there is no
+         *                     such time zone
+         */
+        public static function quota(int $limit, Period $period, ?string $timezone = null): Limit
+        {
+        }
+
+        /**
+         * Concurrency: so many at the same time.
+         *
+         * What is taken is a {@see Permit}, held until it is released or the
+         * request ends, whatever ends it.
+         *
+         * ```php
+         * $limiter->run('report', Limit::concurrency(10), fn () => $db->slowQuery());
+         * ```
+         *
+         * @param int       $max   permits at once, from 0 to 100 000; 0 refuses
+         *                         everything
+         * @param int|float $lease on Redis, seconds until a permit lapses that is
+         *                         neither released nor renewed, from 0.000001 to
+         *                         31 622 400 (366 days). In shared memory a
+         *                         permit lasts as long as its worker, and this
+         *                         has no meaning.
+         *
+         * @throws \ValueError if a number is out of its range
+         */
+        public static function concurrency(int $max, int|float $lease = 60): Limit
+        {
+        }
+
+        /**
+         * No limit: everything is allowed, and nothing is counted.
+         *
+         * A decision shows it as a limit of `PHP_INT_MAX`, and its headers say
+         * nothing of it.
+         *
+         * ```php
+         * $limit = $user->isInternal() ? Limit::none() : Limit::slidingWindow(60, 60);
+         * ```
+         */
+        public static function none(): Limit
+        {
+        }
+
+        /**
+         * Nothing is allowed, ever.
+         *
+         * ```php
+         * $limit = $user->isBlocked() ? Limit::deny() : Limit::slidingWindow(60, 60);
+         * ```
+         */
+        public static function deny(): Limit
+        {
+        }
+
+        /**
+         * Reads a spec.
+         *
+         * - `60/m`, `10 per 5 minutes`: sliding window
+         * - `60 per minute fixed`: fixed window
+         * - `20/s burst 100`: token bucket
+         * - `5/s queue 50`: leaky bucket
+         * - `1000 per day Asia/Shanghai`: quota; hour, day, week or month, and an
+         *   IANA time zone
+         * - `10 concurrent`, `10 concurrent lease 5m`: concurrency
+         *
+         * Units are `ms`, `s`, `m`, `h`, `d`, `w`, or written out.
+         *
+         * ```php
+         * $limit = Limit::parse($row['limit']); // '60/m'
+         * ```
+         *
+         * @param string $spec the text
+         *
+         * @throws \ValueError if it is no spec; the message has the column, and
+         *                     what was expected there
+         */
+        public static function parse(string $spec): Limit
+        {
+        }
+
+        /**
+         * The policy of this name, from the file that `sluice.config` names.
+         *
+         * The file is looked at again at most every two seconds. While it is
+         * broken the last good one stays in force.
+         *
+         * ```php
+         * $limiter->attemptAll(Limit::policy('sms.minute')->by($phone), Limit::policy('sms.day')->by($phone));
+         * ```
+         *
+         * @param string $name the policy's name
+         *
+         * @throws \ValueError if there is no such policy; the message lists those
+         *                     there are
+         */
+        public static function policy(string $name): Limit
+        {
+        }
+
+        /**
+         * This limit, for a key and at a cost: a part of
+         * {@see RateLimiter::attemptAll()}.
+         *
+         * ```php
+         * Limit::slidingWindow(60, 60)->by($userId, cost: 3);
+         * ```
+         *
+         * @param string|int $key  who is limited; a number is its digits, so 5
+         *                         and "5" are the same key
+         * @param int        $cost tokens to take, from 0 on
+         *
+         * @throws \ValueError if the cost is negative
+         */
+        public function by(string|int $key, int $cost = 1): Limit
+        {
+        }
+
+        /**
+         * This limit under a name, which {@see Decision::$policy} and the
+         * headers tell.
+         *
+         * Limits of different names count apart.
+         *
+         * ```php
+         * Limit::slidingWindow(1, 60)->named('sms-minute');
+         * ```
+         *
+         * @param string $name 1 to 128 letters, digits and `. _ - : /`, not
+         *                     starting with a digit
+         *
+         * @throws \ValueError if it is no such name
+         */
+        public function named(string $name): Limit
+        {
+        }
+
+        /**
+         * This limit, for trying out: it decides and counts, and lets everything
+         * through.
+         *
+         * {@see Decision::$wouldDeny} tells what it would have done.
+         *
+         * ```php
+         * $decision = $limiter->attempt($ip, Limit::slidingWindow(60, 60)->dryRun());
+         * $decision->wouldDeny && $logger->notice('would be refused', ['ip' => $ip]);
+         * ```
+         *
+         * @param bool $on false makes it one that is enforced again
+         */
+        public function dryRun(bool $on = true): Limit
+        {
+        }
+
+        /**
+         * This limit, with an answer of its own while Redis cannot be asked, in
+         * the place of `sluice.on_failure`.
+         *
+         * Of several limits asked at once, the strictest answer is everybody's.
+         *
+         * ```php
+         * Limit::slidingWindow(5, 60)->onFailure(Failure::Deny);
+         * ```
+         *
+         * @param Failure $failure what to answer
+         * @param float   $share   with {@see Failure::Local}, this host's part of
+         *                         the limit: above 0, at most 1
+         *
+         * @throws \ValueError if the share is out of its range
+         */
+        public function onFailure(Failure $failure, float $share = 1.0): Limit
+        {
+        }
+    }
+
+    /**
+     * What a limiter can do, whatever the kind of limit.
+     *
+     * {@see Limiter} does it. Depend on this interface, and a test or another
+     * package can put a class of its own in the place.
+     *
+     * Wherever a limit is wanted, a string that starts with a digit is a spec
+     * and any other the name of a policy. What a kind of limit cannot do is a
+     * `\ValueError` that says so.
+     *
+     * ```php
+     * final class Login
+     * {
+     *     public function __construct(private RateLimiter $limiter)
+     *     {
+     *     }
+     * }
+     * ```
+     */
+    interface RateLimiter
+    {
+        /**
+         * Takes tokens if they are there, and says whether they were.
+         *
+         * Of a concurrency limit it takes a permit, which is held to the end of
+         * the request; {@see acquire()} gives one that can be released earlier.
+         *
+         * ```php
+         * $limiter->allow("login:$ip", '5/m') || exit;
+         * ```
+         *
+         * @param string       $key   who is limited
+         * @param Limit|string $limit the limit, a spec, or a policy's name
+         * @param int          $cost  tokens to take, from 0 on; 0 or 1 of a
+         *                            concurrency limit
+         *
+         * @return bool true if the request may go on
+         *
+         * @throws \ValueError    if the text is no limit, or the cost out of its
+         *                        range
+         * @throws StoreException if the store cannot be asked and the policy for
+         *                        that is to throw
+         */
+        public function allow(string $key, Limit|string $limit, int $cost = 1): bool;
+
+        /**
+         * Takes tokens if they are there, and tells all about it.
+         *
+         * ```php
+         * $decision = $limiter->attempt("api:$user", 'ordinary');
+         * $decision->send();
+         * ```
+         *
+         * @param string       $key   who is limited
+         * @param Limit|string $limit the limit, a spec, or a policy's name
+         * @param int          $cost  tokens to take, from 0 on; 0 or 1 of a
+         *                            concurrency limit
+         *
+         * @throws \ValueError    as {@see allow()}
+         * @throws StoreException as {@see allow()}
+         */
+        public function attempt(string $key, Limit|string $limit, int $cost = 1): Decision;
+
+        /**
+         * Asks several limits at once, all or nothing: where one refuses, none is
+         * charged.
+         *
+         * The decision speaks for all: of a success the part with the least left,
+         * of a refusal the one with the longest wait. {@see Decision::$parts} has
+         * them all, in their order. Parts of the same kind, key and name are one,
+         * with their costs added.
+         *
+         * ```php
+         * $decision = $limiter->attemptAll(
+         *     Limit::slidingWindow(1, 60)->by($phone)->named('sms-minute'),
+         *     Limit::quota(10, Period::Day)->by($phone)->named('sms-day'),
+         * );
+         * ```
+         *
+         * @param Limit ...$limits 1 to 32 of them, each with {@see Limit::by()}
+         *
+         * @throws \ValueError    if a limit has no key, or a concurrency limit
+         *                        costs more than 1
+         * @throws \Error         if there is no limit at all, or too many
+         * @throws StoreException as {@see allow()}
+         */
+        public function attemptAll(Limit ...$limits): Decision;
+
+        /**
+         * Answers as {@see attempt()} would, and takes nothing.
+         *
+         * ```php
+         * echo $limiter->peek("sms:$phone", '10 per day UTC')->remaining, ' left today';
+         * ```
+         *
+         * @param string       $key   who is limited
+         * @param Limit|string $limit the limit, a spec, or a policy's name
+         * @param int          $cost  tokens that would be taken, from 0 on; 0 or
+         *                            1 of a concurrency limit
+         *
+         * @throws \ValueError    as {@see allow()}
+         * @throws StoreException as {@see allow()}
+         */
+        public function peek(string $key, Limit|string $limit, int $cost = 1): Decision;
+
+        /**
+         * Books tokens of a token bucket or a leaky bucket that will be there
+         * soon.
+         *
+         * {@see Decision::$delay} says in how many seconds; act then, and not
+         * before. Ten bookings at ten a second wait 0, 0.1, 0.2 … seconds.
+         *
+         * ```php
+         * $decision = $limiter->reserve('mail', '10/s burst 1', maxWait: 5.0);
+         * $decision->allowed && $queue->later($decision->delay, $mail);
+         * ```
+         *
+         * @param string       $key     who is limited
+         * @param Limit|string $limit   the limit, a spec, or a policy's name
+         * @param int          $cost    tokens to book, from 0 on
+         * @param float        $maxWait the longest delay, in seconds from 0 to
+         *                              31 622 400 (366 days); a longer one is a
+         *                              refusal
+         *
+         * @throws \ValueError    as {@see allow()}; if the time is out of its
+         *                        range; or of a limit of another kind
+         * @throws StoreException as {@see allow()}
+         */
+        public function reserve(string $key, Limit|string $limit, int $cost = 1, float $maxWait = 0.0): Decision;
+
+        /**
+         * Sleeps until the request may go on, and no longer than `$maxWait`
+         * seconds.
+         *
+         * On buckets it books its place, so who came first goes first. If it
+         * would take longer it refuses at once. A signal ends it with a refusal,
+         * and what was booked is given back.
+         *
+         * ```php
+         * $limiter->wait('crawler:example.org', '2/s burst 2', maxWait: 10.0)->allowed || exit;
+         * ```
+         *
+         * @param string       $key     who is limited
+         * @param Limit|string $limit   the limit, a spec, or a policy's name; not
+         *                              a concurrency limit, for which there is
+         *                              {@see run()}
+         * @param int          $cost    tokens to take, from 0 on
+         * @param float        $maxWait the longest sleep, in seconds from 0 to
+         *                              31 622 400 (366 days)
+         *
+         * @throws \ValueError    as {@see allow()}; if the time is out of its
+         *                        range; or of a concurrency limit
+         * @throws StoreException as {@see allow()}
+         */
+        public function wait(string $key, Limit|string $limit, int $cost = 1, float $maxWait = 0.0): Decision;
+
+        /**
+         * Debits tokens in any case, for a cost that is known only afterwards.
+         *
+         * What goes beyond the limit is a debt, and nothing is allowed before it
+         * is paid. {@see Decision::$allowed} says whether it was within the limit.
+         *
+         * ```php
+         * $limiter->charge("db:$user", '1000/s burst 5000', (int) $stopwatch->milliseconds());
+         * ```
+         *
+         * @param string       $key   who is limited
+         * @param Limit|string $limit the limit, a spec, or a policy's name; not a
+         *                            concurrency limit
+         * @param int          $cost  tokens to debit, from 0 on
+         *
+         * @throws \ValueError    as {@see allow()}, or of a concurrency limit
+         * @throws StoreException as {@see allow()}
+         */
+        public function charge(string $key, Limit|string $limit, int $cost): Decision;
+
+        /**
+         * Gives back what a decision took, where it took it, and never more.
+         *
+         * A refusal took nothing, and a second time there is nothing left to give
+         * back. Of several limits asked at once, each part gets its own back. A
+         * permit is released.
+         *
+         * ```php
+         * $decision = $limiter->attempt("sms:$phone", '1/m');
+         * $gateway->send($message) || $limiter->refund($decision);
+         * ```
+         *
+         * @param Decision $decision what took them
+         * @param int|null $cost     tokens to give back, from 0 on; null is all
+         *
+         * @throws \ValueError    if the cost is negative
+         * @throws StoreException as {@see allow()}
+         */
+        public function refund(Decision $decision, ?int $cost = null): void;
+
+        /**
+         * Forgets what was taken from this key under this limit.
+         *
+         * The limit matters by its kind, its name, and its window, or its period
+         * and time zone.
+         *
+         * ```php
+         * $limiter->reset("login:$user", '5/m'); // signed in, so earlier failures do not count
+         * ```
+         *
+         * @param string       $key   who is limited
+         * @param Limit|string $limit the limit, a spec, or a policy's name
+         *
+         * @throws \ValueError    if the text is no limit
+         * @throws StoreException as {@see allow()}
+         */
+        public function reset(string $key, Limit|string $limit): void;
+
+        /**
+         * Takes a permit of a concurrency limit, if one is free.
+         *
+         * It is held until {@see Permit::release()} or the end of the request,
+         * whether or not the object is kept.
+         *
+         * ```php
+         * if (!$permit = $limiter->acquire('report', '10 concurrent')) {
+         *     http_response_code(429);
+         *     exit;
+         * }
+         * ```
+         *
+         * @param string       $key   what is used by several at once
+         * @param Limit|string $limit a concurrency limit, a spec of one, or a
+         *                            policy's name; {@see Limit::none()} and
+         *                            {@see Limit::deny()} stand in for any
+         *
+         * @return Permit|null null if all are held
+         *
+         * @throws \ValueError    if the text is no limit, or of a limit of
+         *                        another kind
+         * @throws StoreException as {@see allow()}
+         */
+        public function acquire(string $key, Limit|string $limit): ?Permit;
+
+        /**
+         * Calls with a permit of a concurrency limit held, and releases it
+         * afterwards, also if an exception is thrown.
+         *
+         * ```php
+         * $rows = $limiter->run('mysql:report', '10 concurrent', fn () => $db->slowQuery(), maxWait: 2.0);
+         * ```
+         *
+         * @template T
+         *
+         * @param string       $key     what is used by several at once
+         * @param Limit|string $limit   a concurrency limit, as for
+         *                              {@see acquire()}
+         * @param callable():T $do      what to do with the permit
+         * @param float        $maxWait how long to wait for one, in seconds from
+         *                              0 to 31 622 400 (366 days)
+         *
+         * @return T what it returned
+         *
+         * @throws DeniedException if no permit came free in time
+         * @throws \ValueError     as {@see acquire()}, or if the time is out of
+         *                         its range
+         * @throws StoreException  as {@see allow()}
+         */
+        public function run(string $key, Limit|string $limit, callable $do, float $maxWait = 0.0): mixed;
+    }
+
+    /**
+     * Asks a store about limits of any kind.
+     *
+     * ```php
+     * $limiter = new Limiter();
+     * $limiter->allow("login:$ip", '5/m');
+     * ```
+     *
+     * Counts together with {@see TokenBucketLimiter} and
+     * {@see FixedWindowLimiter} for the same key and kind. An object is cheap:
+     * it opens nothing, and connections belong to the worker process and outlive
+     * it. It cannot be cloned or serialized.
+     */
+    final class Limiter implements RateLimiter
+    {
+        /**
+         * Chooses the store that is asked, as
+         * {@see TokenBucketLimiter::__construct()} does.
+         *
+         * ```php
+         * $limiter = new Limiter('redis://cache.internal');
+         * ```
+         *
+         * @throws ConfigException if the text is no DSN, or the `\Redis` object
+         *                         is not connected or hides where it is
+         */
+        public function __construct(
+            #[\SensitiveParameter] \Redis|Store|string|null $store = null,
+        ) {
+        }
+
+        /** {@inheritDoc} */
+        public function allow(string $key, Limit|string $limit, int $cost = 1): bool
+        {
+        }
+
+        /** {@inheritDoc} */
+        public function attempt(string $key, Limit|string $limit, int $cost = 1): Decision
+        {
+        }
+
+        /** {@inheritDoc} */
+        public function attemptAll(Limit ...$limits): Decision
+        {
+        }
+
+        /** {@inheritDoc} */
+        public function peek(string $key, Limit|string $limit, int $cost = 1): Decision
+        {
+        }
+
+        /** {@inheritDoc} */
+        public function reserve(string $key, Limit|string $limit, int $cost = 1, float $maxWait = 0.0): Decision
+        {
+        }
+
+        /** {@inheritDoc} */
+        public function wait(string $key, Limit|string $limit, int $cost = 1, float $maxWait = 0.0): Decision
+        {
+        }
+
+        /** {@inheritDoc} */
+        public function charge(string $key, Limit|string $limit, int $cost): Decision
+        {
+        }
+
+        /** {@inheritDoc} */
+        public function refund(Decision $decision, ?int $cost = null): void
+        {
+        }
+
+        /** {@inheritDoc} */
+        public function reset(string $key, Limit|string $limit): void
+        {
+        }
+
+        /** {@inheritDoc} */
+        public function acquire(string $key, Limit|string $limit): ?Permit
+        {
+        }
+
+        /** {@inheritDoc} */
+        public function run(string $key, Limit|string $limit, callable $do, float $maxWait = 0.0): mixed
+        {
+        }
+    }
+
+    /**
+     * A slot of a concurrency limit that is held.
+     *
+     * Held until it is released or the request ends, not until the object goes
+     * away: `exit`, an exception, a fatal error, a timeout and the memory limit
+     * all give it back. In shared memory it is free as soon as its worker dies;
+     * on Redis it then lapses after its lease.
+     *
+     * ```php
+     * $permit = $limiter->acquire('report', '10 concurrent');
+     * ```
+     *
+     * It cannot be cloned or serialized.
+     */
+    final class Permit
+    {
+        /** The key as it was passed in, byte for byte. */
+        public readonly string $key;
+
+        /** Permits are given by {@see RateLimiter::acquire()} and its like. */
+        private function __construct()
+        {
+        }
+
+        /**
+         * Gives the slot back.
+         *
+         * A second time, or in a child of the process that took it, does nothing.
+         *
+         * ```php
+         * $permit->release();
+         * ```
+         */
+        public function release(): void
+        {
+        }
+
+        /**
+         * Makes it last a whole lease from now, on Redis.
+         *
+         * ```php
+         * foreach ($batches as $batch) {
+         *     $permit->renew() || throw new RuntimeException('took too long');
+         *     $batch->process();
+         * }
+         * ```
+         *
+         * @return bool false if it is no longer held: released, lapsed, or taken
+         *              by another process
+         *
+         * @throws StoreException if the store cannot be asked and
+         *                        `sluice.on_failure` is `throw`
+         */
+        public function renew(): bool
+        {
+        }
+    }
+
+    /**
      * The answer to one request: may it go on, how much is left, and when to
      * come back.
      *
@@ -310,7 +1036,10 @@ namespace Sluice {
         /** Whether the request may go on. */
         public readonly bool $allowed;
 
-        /** The capacity or limit that was applied, `sluice.scale` included. */
+        /**
+         * The capacity or limit that was applied, `sluice.scale` included;
+         * `PHP_INT_MAX` for {@see Limit::none()}.
+         */
         public readonly int $limit;
 
         /** Whole tokens left, from 0 to {@see $limit}. */
@@ -328,12 +1057,15 @@ namespace Sluice {
         /** Seconds until nothing counts as spent any more. */
         public readonly float $resetAfter;
 
-        /** Seconds to wait before acting on an allowed request; 0.0 for the limiters of this version. */
+        /**
+         * Seconds to wait before acting on an allowed request: one's turn in a
+         * leaky bucket, or what {@see RateLimiter::reserve()} booked; else 0.0.
+         */
         public readonly float $delay;
 
         /**
          * Whether the request went through only because `sluice.mode` is
-         * `observe`.
+         * `observe`, or a limit is a {@see Limit::dryRun()}.
          *
          * Then {@see $allowed} is true, and this is true as well.
          */
@@ -342,7 +1074,7 @@ namespace Sluice {
         /** The key as it was passed in, byte for byte. */
         public readonly string $key;
 
-        /** The name of the policy that was applied; empty for numbers given in the call. */
+        /** The name of the policy or limit that was applied; empty for one without. */
         public readonly string $policy;
 
         /** Who decided. */
@@ -388,7 +1120,8 @@ namespace Sluice {
         }
 
         /**
-         * All properties by name, with the source as its text.
+         * All properties by name: the source as its text, the parts as arrays,
+         * and of a permit whether there is one.
          *
          * ```php
          * $logger->info('rate limit', $decision->toArray());
@@ -397,7 +1130,7 @@ namespace Sluice {
          * @return array{
          *     allowed: bool, limit: int, remaining: int, retryAfter: ?float,
          *     resetAfter: float, delay: float, wouldDeny: bool, key: string,
-         *     policy: string, source: string, permit: null, parts: list<Decision>
+         *     policy: string, source: string, permit: bool, parts: list<array<string, mixed>>
          * }
          */
         public function toArray(): array
@@ -622,6 +1355,22 @@ namespace Sluice {
         case Memory = 'memory';
     }
 
+    /** A period of the calendar, for {@see Limit::quota()}. */
+    enum Period: string
+    {
+        /** From one full hour on the wall clock to the next. */
+        case Hour = 'hour';
+
+        /** From the start of a day to that of the next. */
+        case Day = 'day';
+
+        /** From Monday to Sunday (ISO 8601). */
+        case Week = 'week';
+
+        /** From the first of a month to its last day. */
+        case Month = 'month';
+    }
+
     /** What is answered while Redis cannot be asked; the values of `sluice.on_failure`. */
     enum Failure: string
     {
@@ -663,6 +1412,15 @@ namespace Sluice {
      * unknown. The message names the server, and never a password.
      */
     class StoreException extends \RuntimeException implements Exception
+    {
+    }
+
+    /**
+     * No permit came free in time for {@see RateLimiter::run()}.
+     *
+     * Thrown before anything was run.
+     */
+    class DeniedException extends \RuntimeException implements Exception
     {
     }
 

@@ -4,7 +4,11 @@
 
 declare(strict_types=1);
 
+use Sluice\Failure;
 use Sluice\FixedWindowLimiter;
+use Sluice\Limit;
+use Sluice\Limiter;
+use Sluice\Period;
 use Sluice\Store;
 
 function refused(callable $call): void
@@ -37,6 +41,49 @@ $useAll = function (TokenBucketLimiter $buckets, FixedWindowLimiter $windows): v
         ob_end_clean();
     }
 };
+
+$useLimiter = function (Limiter $limiter): void {
+    $limits = [
+        '2/m', '2/m fixed', '2/s burst 2', '2/s queue 2', '2 per day Asia/Shanghai', '2 concurrent', Limit::none(),
+        Limit::deny(), Limit::slidingWindow(2, 0.5)->named('a.name')->onFailure(Failure::Local, 0.5),
+        Limit::quota(2, Period::Month)->dryRun(), Limit::parse('2 concurrent lease 5m'),
+    ];
+    foreach ($limits as $limit) {
+        $limiter->allow('k', $limit);
+        $decision = $limiter->attempt('k', $limit);
+        $limiter->peek('k', $limit);
+        $limiter->refund($decision);
+        json_encode($decision);
+        foreach (['reserve', 'wait', 'charge', 'acquire'] as $method) {
+            try {
+                $limiter->{$method}('k', $limit, ...($method === 'acquire' ? [] : [1]));
+            } catch (ValueError) {
+                // Not for this kind.
+            }
+        }
+        $limiter->reset('k', $limit);
+        $limit = is_string($limit) ? Limit::parse($limit) : $limit;
+        $decision = $limiter->attemptAll($limit->by('k'), $limit->by(5), Limit::concurrency(3)->by("\0\xff"));
+        $decision->headers();
+        $decision->toArray();
+        $decision->permit?->renew();
+        $limiter->refund($decision, 1);
+    }
+    $limiter->run('k', '2 concurrent', fn () => str_repeat('x', 100));
+    refused(fn () => $limiter->run('k', '2 concurrent', fn () => throw new DomainException()));
+    refused(fn () => $limiter->run('k', '0 concurrent', fn () => 1));
+    refused(fn () => $limiter->run('k', '2 concurrent', 'no function'));
+    refused(fn () => $limiter->allow('k', '5 fortnights'));
+    refused(fn () => $limiter->allow('k', 'no.policy'));
+    refused(fn () => $limiter->attemptAll(Limit::none()));
+    refused(fn () => Limit::quota(1, Period::Day, 'Mars/Olympus'));
+    refused(fn () => Limit::none()->named(''));
+    // Held to the end.
+    $limiter->acquire('last', '2 concurrent');
+};
+foreach ([null, $argv[1], Store::memory(), 'redis://127.0.0.1:1'] as $store) {
+    $useLimiter(new Limiter($store));
+}
 
 $useAll(new TokenBucketLimiter(), new fixed_window_limit());
 $useAll(new TokenBucketLimiter($argv[1]), new FixedWindowLimiter(Store::redis($argv[1], ['prefix' => 'x:'])));

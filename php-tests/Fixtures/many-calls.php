@@ -15,7 +15,7 @@ if ($store === 'fake') {
 function callAll(?string $store, int $calls): void
 {
     $limiter = new Sluice\TokenBucketLimiter($store ?: null);
-    for ($call = 0; $call < $calls; $call += 10) {
+    for ($call = 0; $call < $calls; $call += 25) {
         $key = 'key' . $call % 7;
         $limiter->allow($key, 100, 0.5);
         $decision = $limiter->attempt($key, 100, 0.5);
@@ -28,6 +28,7 @@ function callAll(?string $store, int $calls): void
         $windows->attempt($key, 5, 60, 6);
         $windows->reset($key, 60);
         fixed_window_limit($key, 5);
+        callLimiter($store, $key, $call);
         try {
             $limiter->allow($key, -1, 1);
         } catch (ValueError) {
@@ -36,6 +37,41 @@ function callAll(?string $store, int $calls): void
             new Sluice\TokenBucketLimiter("no DSN {$call}");
         } catch (Sluice\ConfigException) {
         }
+    }
+}
+
+function callLimiter(?string $store, string $key, int $call): void
+{
+    $limiter = new Sluice\Limiter($store ?: null);
+    $limiter->allow($key, '100/m');
+    $limiter->attempt($key, Sluice\Limit::leakyBucket(100, 5)->named('queue'));
+    $limiter->reserve($key, '100/s burst 100', maxWait: 5.0);
+    $limiter->wait($key, '100/m fixed');
+    $limiter->refund($limiter->charge($key, '100 per day UTC', 5), 3);
+    $limiter->acquire($key, '5 concurrent')?->release();
+    $decision = $limiter->attempt($key, '5 concurrent');
+    $decision->permit?->renew();
+    $limiter->refund($decision);
+    $decision = $limiter->attemptAll(
+        Sluice\Limit::slidingWindow(100, 60)->by($key)->dryRun(),
+        Sluice\Limit::parse('100 per day Asia/Shanghai')->by($call)->onFailure(Sluice\Failure::Local),
+        Sluice\Limit::concurrency(5)->by($key),
+    );
+    $decision->headers();
+    $decision->toArray();
+    $limiter->refund($decision);
+    $limiter->reset((string) $call, '100 per day Asia/Shanghai');
+    try {
+        $limiter->run($key, '5 concurrent', fn () => throw new DomainException());
+    } catch (DomainException | Sluice\DeniedException) {
+    }
+    try {
+        $limiter->allow($key, "{$call} fortnights");
+    } catch (ValueError) {
+    }
+    try {
+        $limiter->allow($key, "policy{$call}");
+    } catch (ValueError) {
     }
 }
 
