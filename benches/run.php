@@ -5,6 +5,10 @@ declare(strict_types=1);
 // Sluice beside its peers, in one run on one machine: ratios, with the goal
 // printed next to each. Nothing here is asserted anywhere.
 
+use Sluice\Limit;
+use Sluice\Limiter;
+use Sluice\Period;
+
 require __DIR__ . '/support.php';
 
 $extension = extensionPath();
@@ -51,12 +55,13 @@ row('1 000 keys, at random', sprintf('%.0f ns', $perKeys[1_000]), '', '');
 row('1 000 000 keys, none lost', sprintf('%.0f ns', $perKeys[1_000_000]), sprintf('%.2f x a thousand', $perKeys[1_000_000] / $perKeys[1_000]), '<= 3');
 
 section('One decision by Redis, over a Unix socket');
-$source = file_get_contents(__DIR__ . '/../lua/clock.lua') . "\n" . file_get_contents(__DIR__ . '/../lua/exact.lua') . "\n" . file_get_contents(__DIR__ . '/../lua/token_bucket.lua');
+$onRedis = new TokenBucketLimiter("unix://$redis");
 $phpredis = new Redis();
 $phpredis->connect($redis);
-$sha = $phpredis->script('load', $source);
-$arguments = ['bench', '1', '1', '1000000', '1', 'take', '7'];
-$onRedis = new TokenBucketLimiter("unix://$redis");
+// The very script and arguments that allow() sends, as Redis' own monitor has
+// seen them.
+$onRedis->allow('bench', 1_000_000, 1_000_000);
+[$sha, $arguments] = lastEvalsha($redis, fn () => $onRedis->allow('bench', 1_000_000, 1_000_000));
 $times = sideBySide([
     'redis-benchmark -c 1, EVALSHA' => fn (int $n) => redisBenchmark($redis, $n, ['EVALSHA', $sha, '1', ...$arguments]),
     'phpredis, evalSha()' => fn (int $n) => repeat($n, fn () => $phpredis->evalSha($sha, $arguments, 1)),
@@ -69,6 +74,49 @@ foreach ($times as $name => $ns) {
         sprintf('%.2f x redis-benchmark', $ns / $times['redis-benchmark -c 1, EVALSHA']),
         $name === 'allow()' ? '<= 1.1' : '',
     );
+}
+
+section('Each kind, allowed and refused');
+$kinds = [
+    'token bucket' => [Limit::tokenBucket(30_000_000, 1_000_000), Limit::tokenBucket(1, 1, per: 3600)],
+    'leaky bucket' => [Limit::leakyBucket(30_000_000, 1_000_000), Limit::leakyBucket(1, 1, per: 3600)],
+    'fixed window' => [Limit::fixedWindow(30_000_000, 3600), Limit::fixedWindow(1, 3600)],
+    'sliding window' => [Limit::slidingWindow(30_000_000, 3600), Limit::slidingWindow(1, 3600)],
+    'quota' => [Limit::quota(30_000_000, Period::Day), Limit::quota(1, Period::Day)],
+];
+foreach (['shared memory' => [new Limiter(), 200_000], 'Redis' => [new Limiter("unix://$redis"), 5_000]] as $store => [$limiter, $n]) {
+    $measures = [];
+    foreach ($kinds as $kind => [$allowing, $refusing]) {
+        $limiter->allow("refused:$kind", $refusing);
+        $measures["$kind, $store"] = fn (int $n) => repeat($n, fn () => $limiter->allow("allowed:$kind", $allowing));
+        $measures["$kind, $store, refused"] = fn (int $n) => repeat($n, fn () => $limiter->allow("refused:$kind", $refusing));
+    }
+    $slots = Limit::concurrency(10);
+    $measures["acquire + release, $store"] = fn (int $n) => repeat($n, fn () => $limiter->acquire('slots', $slots)->release());
+    $times = sideBySide($measures, $n);
+    foreach ($times as $name => $ns) {
+        $base = $times["token bucket, $store"];
+        row($name, $ns < 10_000 ? sprintf('%.0f ns', $ns) : sprintf('%.1f us', $ns / 1000), sprintf('%.2f x token bucket', $ns / $base), '');
+    }
+}
+
+section('A composite, beside as many single calls');
+foreach (['shared memory' => [new Limiter(), 50_000], 'Redis' => [new Limiter("unix://$redis"), 2_000]] as $store => [$limiter, $n]) {
+    foreach ([1, 2, 4, 8] as $size) {
+        $limits = [];
+        for ($i = 0; $i < $size; $i++) {
+            $limits[] = Limit::tokenBucket(30_000_000, 1_000_000)->by("part:$i");
+        }
+        $times = sideBySide([
+            'single' => fn (int $n) => repeat($n, function () use ($limiter, $limits): void {
+                foreach ($limits as $i => $limit) {
+                    $limiter->attempt("part:$i", $limit);
+                }
+            }),
+            'composite' => fn (int $n) => repeat($n, fn () => $limiter->attemptAll(...$limits)),
+        ], $n);
+        row("attemptAll() of $size, $store", sprintf('%.1f us', $times['composite'] / 1000), sprintf('%.2f x %d x attempt()', $times['composite'] / $times['single'], $size), '');
+    }
 }
 
 section('System calls per decision, by strace -c');

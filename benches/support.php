@@ -124,3 +124,23 @@ function systemCalls(string $extension, string $store, int $decisions): int
     unlink($log);
     return $total;
 }
+
+/**
+ * The script and the arguments of the EVALSHA that `$call` sends.
+ *
+ * @return array{string, list<string>}
+ */
+function lastEvalsha(string $socket, callable $call): array
+{
+    $monitor = stream_socket_client("unix://$socket");
+    fwrite($monitor, "MONITOR\r\n");
+    fgets($monitor);
+    $call();
+    do {
+        $line = fgets($monitor);
+    } while (!str_contains($line, '"EVALSHA"'));
+    fclose($monitor);
+    preg_match_all('/"((?:[^"\\\\]|\\\\.)*)"/', $line, $words);
+    [, $sha, , ] = $words[1];
+    return [$sha, array_map('stripcslashes', array_slice($words[1], 3))];
+}
