@@ -271,9 +271,16 @@ impl Mapping {
 
     /// The records of sliding windows: one for each head, one for each desk,
     /// and a reserve.
-    pub(super) fn records(&self) -> &[Record] {
+    fn records(&self) -> &[Record] {
         // SAFETY: an array of records, which are atomic throughout.
         unsafe { self.array(self.layout.records) }
+    }
+
+    /// The record of this number. A file that something else has written to
+    /// may hold any number; it then counts wrong, and ends nobody.
+    pub(super) fn record(&self, number: u32) -> &Record {
+        let records = self.records();
+        &records[number as usize % records.len()]
     }
 
     /// The heads of blocks of permits.

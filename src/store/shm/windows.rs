@@ -228,7 +228,7 @@ impl Mapping {
     /// The record a head names; `None` if the head was swapped meanwhile, and
     /// what was read may be half of one and half of another.
     fn read_record(&self, index: usize, head: Head) -> Option<(Cells, Micros)> {
-        let read = self.records()[head.record(index) as usize].read();
+        let read = self.record(head.record(index)).read();
         fence(Acquire);
         (self.head(index) == head).then_some(read)
     }
@@ -245,7 +245,7 @@ impl Mapping {
         let worker = self.worker().ok_or(NoDesk)?;
         let desk = &self.desks()[worker.number as usize];
         let spare = desk.spare.load(Relaxed);
-        self.records()[spare as usize].write(cells, expires_at);
+        self.record(spare).write(cells, expires_at);
         let given = old.record(index);
         let new = Head::new(search.fingerprint, old.next_version(), spare);
         desk.intent_version.store(old.version(), Release);
