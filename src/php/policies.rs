@@ -7,12 +7,10 @@
 use std::cell::RefCell;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use super::surface::Description;
 use super::{settings, zend};
-use crate::store::policies::Policies;
+use crate::store::policies::{Policies, Policy};
 
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
@@ -39,7 +37,7 @@ pub fn load() {
 }
 
 /// The policy of this name, or what there is instead.
-pub fn find(name: &str) -> Result<Rc<Description>, String> {
+pub fn find(name: &str) -> Result<Policy, String> {
     let (found, trouble) = KEPT.with_borrow_mut(|kept| {
         let trouble = kept.refresh().err();
         (kept.find(name), trouble)
@@ -52,8 +50,8 @@ pub fn find(name: &str) -> Result<Rc<Description>, String> {
 }
 
 impl Kept {
-    fn find(&self, name: &str) -> Result<Rc<Description>, String> {
-        let policy = self.policies.get(name).ok_or_else(|| {
+    fn find(&self, name: &str) -> Result<Policy, String> {
+        self.policies.get(name).cloned().ok_or_else(|| {
             if self.path.is_empty() {
                 return format!(
                     "must be a spec, which starts with a digit, or the name of a policy, and \
@@ -66,13 +64,7 @@ impl Kept {
                 self.policies.names().join(", "),
                 self.path
             )
-        })?;
-        Ok(Rc::new(Description {
-            name: name.to_owned(),
-            dry_run: policy.dry_run,
-            on_failure: policy.on_failure,
-            ..policy.limit.clone().into()
-        }))
+        })
     }
 
     /// Looks at the file, if it is time to, and reads it if it has changed.

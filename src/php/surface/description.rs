@@ -99,7 +99,7 @@ impl Description {
         }
         const REMEMBERED: usize = 32;
         if !text.starts_with(|first: char| first.is_ascii_digit()) {
-            return policies::find(text);
+            return Self::of_policy(text).map(Rc::new);
         }
         LAST.with_borrow_mut(|last| {
             if let Some((_, known)) = last.iter().find(|(known, _)| known == text) {
@@ -112,6 +112,17 @@ impl Description {
             }
             last.push((text.to_owned(), Rc::clone(&description)));
             Ok(description)
+        })
+    }
+
+    /// The policy of this name.
+    pub fn of_policy(name: &str) -> std::result::Result<Self, String> {
+        let policy = policies::find(name)?;
+        Ok(Self {
+            name: name.to_owned(),
+            dry_run: policy.dry_run,
+            on_failure: policy.on_failure,
+            ..policy.limit.into()
         })
     }
 

@@ -13,7 +13,7 @@ use crate::limit::{
 use crate::php::call::{Call, Result, handlers};
 use crate::php::class::{instantiate, register as register_class};
 use crate::php::signature::{Parameter, Type, function, optional, required};
-use crate::php::{errors, policies, settings};
+use crate::php::{errors, settings};
 use crate::store::OnFailure;
 use crate::store::policies::{LONGEST_NAME, is_policy_name};
 
@@ -236,8 +236,9 @@ fn on_parse(call: &mut Call<'_>) -> Result {
 fn on_policy(call: &mut Call<'_>) -> Result {
     call.expect(1, 1)?;
     let name = String::from_utf8_lossy(call.bytes(1)?);
-    let policy = policies::find(&name).map_err(|message| errors::throw_value(1, &message))?;
-    give(call, policy);
+    let policy =
+        Description::of_policy(&name).map_err(|message| errors::throw_value(1, &message))?;
+    give(call, Rc::new(policy));
     Ok(())
 }
 
