@@ -9,10 +9,11 @@
 -- be back (us).
 local function debt_read(state, now, N, P)
   local debt = {
-    now = now, N = N, P = P, full_at = now, taken = 0, done_at = now, repaired = false, stored = state,
+    now = now, N = N, P = P, full_at = now, taken = 0, done_at = now, repaired = false, stored = state and #state == 24 and state,
     most = math.min(33554431, floor_div(9007199254740991, P)),
   }
-  if state then
+  -- What is no state of ours says nothing.
+  if state and #state == 24 then
     debt.full_at, debt.taken, debt.done_at = struct.unpack('>ddd', state)
     if debt.full_at > now then
       debt.full_at, debt.repaired = now, true
@@ -21,7 +22,7 @@ local function debt_read(state, now, N, P)
   end
   debt.owed = debt.taken * P - N * (now - debt.full_at)
   if debt.owed <= 0 then
-    debt.full_at, debt.taken, debt.owed = now, 0, 0
+    debt.full_at, debt.taken, debt.done_at, debt.owed = now, 0, now, 0
   end
   return debt
 end
@@ -30,8 +31,14 @@ local function debt_until_nothing(debt)
   return ceil_div(debt.owed, debt.N)
 end
 
+-- When all of it will be back: by the rate of now or, while a debt is not paid,
+-- by the slower one that it was made at.
+local function debt_done_at(debt)
+  return math.max(debt.done_at, debt.now + debt_until_nothing(debt))
+end
+
 local function debt_state(debt)
-  return struct.pack('>ddd', debt.full_at, debt.taken, debt.now + debt_until_nothing(debt))
+  return struct.pack('>ddd', debt.full_at, debt.taken, debt_done_at(debt))
 end
 
 -- Whether it is to be paid back later than its state says: the rate was
@@ -41,13 +48,14 @@ local function debt_outlives(debt)
 end
 
 local function debt_as_stored(debt)
-  return string.sub(debt.stored, 1, 16) .. struct.pack('>d', debt.now + debt_until_nothing(debt))
+  return string.sub(debt.stored, 1, 16) .. struct.pack('>d', debt_done_at(debt))
 end
 
 -- Rounded up, and a second on top: a state may outlive its meaning, never the
 -- other way round.
 local function debt_ttl(debt)
-  return string.format('%.0f', ceil_div(debt_until_nothing(debt), 1000) + 1000)
+  local last = math.min(debt_done_at(debt) - debt.now, 9007199254740991)
+  return string.format('%.0f', ceil_div(last, 1000) + 1000)
 end
 
 -- `cost` is within `size`. Owed and cost added up could pass 2^53.
@@ -66,6 +74,12 @@ end
 
 local function debt_can_count(debt, cost)
   return debt.taken - debt_periods(debt) * debt.N + cost <= debt.most
+end
+
+-- The least time after which `debt_can_count` holds.
+local function debt_until_counted(debt, cost)
+  local over = math.max(0, debt.taken + cost - debt.most)
+  return math.max(0, debt.full_at + ceil_div(over, debt.N) * debt.P - debt.now)
 end
 
 local function debt_take(debt, cost)

@@ -11,7 +11,7 @@
 local cost, limit, length = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local state = redis.call('GET', KEYS[1])
 if mode == 'refund' then
-  local ends_at = state and struct.unpack('>dd', state) or 0
+  local ends_at = state and #state == 16 and struct.unpack('>dd', state) or 0
   local write, ttl = window_refund(state, ends_at - length, now, cost, extra)
   if write then
     redis.call('SET', KEYS[1], write, 'PX', ttl)

@@ -13,6 +13,10 @@
 local cost, limit = tonumber(ARGV[1]), tonumber(ARGV[2])
 local length, cell_length = tonumber(ARGV[3]), tonumber(ARGV[4])
 local state = redis.call('GET', KEYS[1]) or ''
+if #state % 16 ~= 0 then
+  -- What is no state of ours says nothing.
+  state = ''
+end
 
 -- The cells that are still in the window; those from the future (the clock
 -- stepped back) are pulled to now.

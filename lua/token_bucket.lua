@@ -41,5 +41,8 @@ if not possible then
   retry = -1
 elseif not fits then
   retry = math.max(0, debt_until_fits(debt, cost, capacity) - max_wait)
+  if max_wait > 0 then
+    retry = math.max(retry, debt_until_counted(debt, cost))
+  end
 end
 return fits and 1 or 0, debt_room(debt, capacity), retry, debt_until_nothing(debt), fits and wait or 0

@@ -6,7 +6,8 @@
 -- at `fresh_end`. The sixth value is the state to write, the seventh its TTL.
 local function window_decide(state, limit, fresh_end, now, cost, mode)
   local ends_at, taken, repaired = fresh_end, 0, false
-  if state then
+  -- What is no state of ours says nothing.
+  if state and #state == 16 then
     local stored_end, stored_taken = struct.unpack('>dd', state)
     if now < stored_end then
       repaired = stored_end > fresh_end
@@ -37,7 +38,7 @@ end
 -- The state without `cost`, and its TTL; nothing if the window is over or began
 -- after `taken_at`.
 local function window_refund(state, began, now, cost, taken_at)
-  if not state then
+  if not state or #state ~= 16 then
     return
   end
   local ends_at, taken = struct.unpack('>dd', state)

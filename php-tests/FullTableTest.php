@@ -40,4 +40,37 @@ final class FullTableTest extends TestCase
             PHP)->json();
         self::assertSame(100, $remembered);
     }
+
+    /**
+     * Live permits are never given up, so there it may have no room.
+     *
+     * @dataProvider policies
+     */
+    public function testWhereAPermitHasNoRoomThePolicyAnswers(string $policy, string $expected): void
+    {
+        $code = <<<'PHP'
+            $limiter = new Sluice\Limiter();
+            try {
+                for ($key = 0; $key < 100; $key++) {
+                    $decision = $limiter->attempt("key{$key}", '1 concurrent');
+                    if ($decision->source !== Sluice\Source::SharedMemory) {
+                        break;
+                    }
+                }
+                echo json_encode($decision->source->value);
+            } catch (Sluice\StoreException $exception) {
+                echo json_encode('thrown: ' . preg_match('/sluice.shm_size/', $exception->getMessage()));
+            }
+            PHP;
+        $directives = ['sluice.shm_size' => '64K', 'sluice.on_failure' => $policy];
+        self::assertSame($expected, PhpProcess::with($directives)->code($code)->json());
+    }
+
+    public static function policies(): iterable
+    {
+        yield 'local' => ['local', 'failed-open'];
+        yield 'allow' => ['allow', 'failed-open'];
+        yield 'deny' => ['deny', 'failed-closed'];
+        yield 'throw' => ['throw', 'thrown: 1'];
+    }
 }

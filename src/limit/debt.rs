@@ -136,6 +136,14 @@ impl Debt {
         counted + cost <= u64::from(most(self.rate))
     }
 
+    /// The least time after which [`can_count`](Self::can_count) holds.
+    pub fn until_counted(&self, cost: u64) -> Micros {
+        let over = (u64::from(self.bucket.taken) + cost).saturating_sub(u64::from(most(self.rate)));
+        let periods = over.div_ceil(self.rate.tokens());
+        let at = Micros(periods * self.rate.period());
+        self.bucket.full_at.after(at).since(self.now)
+    }
+
     /// Whole periods since nothing was owed. Each has brought whole tokens.
     #[inline(always)]
     fn periods(&self) -> u64 {

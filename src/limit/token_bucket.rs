@@ -102,7 +102,13 @@ impl Kind for TokenBucket {
         } else if !possible {
             None
         } else {
-            Some(debt.until_fits(ask.cost, capacity).since(ask.max_wait()))
+            let in_time = debt.until_fits(ask.cost, capacity).since(ask.max_wait());
+            // What fits without a wait can always be counted.
+            Some(if ask.max_wait() == Micros::ZERO {
+                in_time
+            } else {
+                in_time.max(debt.until_counted(ask.cost))
+            })
         };
         Outcome {
             decision: Decision {

@@ -75,39 +75,13 @@ impl Tiered {
         self.redis.decide(question)
     }
 
-    /// What is answered for one question where the policy is not `local`.
-    fn answer_by_policy(question: &Question<'_>, policy: Failure) -> Answer {
-        let stateless = question.limit.stateless(question.ask);
-        let mut decision = stateless.unwrap_or_else(|| question.limit.untouched());
-        let mut source = Source::FailedOpen;
-        if policy == Failure::Deny {
-            decision.allowed = false;
-            decision.remaining = 0;
-            decision.retry_after = Some(COME_BACK);
-            decision.reset_after = COME_BACK;
-            source = Source::FailedClosed;
-        }
-        Answer {
-            decision,
-            source,
-            at: Micros::ZERO,
-            permit: None,
-        }
-    }
-
     /// Answers without Redis: all by the strictest policy among them.
     fn answer_without_redis(
         &self,
         questions: &[Question<'_>],
         fault: Fault,
     ) -> Result<Vec<Answer>, Fault> {
-        let policy = questions
-            .iter()
-            .map(|question| question.on_failure.policy)
-            .max()
-            .unwrap_or_default();
-        match (policy, &self.local) {
-            (Failure::Throw, _) => Err(fault),
+        match (strictest(questions), &self.local) {
             (Failure::Local, Some(local)) => {
                 let names: Vec<_> = questions
                     .iter()
@@ -129,19 +103,20 @@ impl Tiered {
                         ..*question
                     })
                     .collect();
-                let mut answers = match local_questions.as_slice() {
-                    [question] => vec![local.decide(question)?],
-                    questions => local.decide_all(questions)?,
+                let answers = match local_questions.as_slice() {
+                    [question] => local.decide(question).map(|answer| vec![answer]),
+                    questions => local.decide_all(questions),
+                };
+                let Ok(mut answers) = answers else {
+                    // This host has no room either.
+                    return answer_by_policy(questions, fault);
                 };
                 for answer in &mut answers {
                     answer.source = Source::Fallback;
                 }
                 Ok(answers)
             }
-            (policy, _) => Ok(questions
-                .iter()
-                .map(|question| Self::answer_by_policy(question, policy))
-                .collect()),
+            _ => answer_by_policy(questions, fault),
         }
     }
 
@@ -173,6 +148,45 @@ impl Tiered {
             _ => Ok(nothing),
         }
     }
+}
+
+fn strictest(questions: &[Question<'_>]) -> Failure {
+    questions
+        .iter()
+        .map(|question| question.on_failure.policy)
+        .max()
+        .unwrap_or_default()
+}
+
+/// What is answered where nobody can decide: by the strictest policy among the
+/// questions. `local` lets through, since there is nobody left to ask.
+///
+/// # Errors
+/// The fault, where the policy is to throw.
+pub fn answer_by_policy(questions: &[Question<'_>], fault: Fault) -> Result<Vec<Answer>, Fault> {
+    let policy = strictest(questions);
+    if policy == Failure::Throw {
+        return Err(fault);
+    }
+    let answer = |question: &Question<'_>| {
+        let stateless = question.limit.stateless(question.ask);
+        let mut decision = stateless.unwrap_or_else(|| question.limit.untouched());
+        let mut source = Source::FailedOpen;
+        if policy == Failure::Deny {
+            decision.allowed = false;
+            decision.remaining = 0;
+            decision.retry_after = Some(COME_BACK);
+            decision.reset_after = COME_BACK;
+            source = Source::FailedClosed;
+        }
+        Answer {
+            decision,
+            source,
+            at: Micros::ZERO,
+            permit: None,
+        }
+    };
+    Ok(questions.iter().map(answer).collect())
 }
 
 impl Store for Tiered {

@@ -269,3 +269,20 @@ fn a_state_that_has_run_out_is_as_none() {
         }
     });
 }
+
+#[test]
+fn a_booking_that_cannot_be_counted_says_when_it_can() {
+    on_every_store(|store| {
+        let limit = bucket(7, 10);
+        store.charge("k", &limit, u64::MAX);
+        let ask = Ask::reserve(3, Micros(366 * DAY));
+        let refused = store.ask(KEY, &limit, ask);
+        assert!(!refused.allowed);
+        let wait = refused.retry_after.map_or(0, |wait| wait.0);
+        assert!(wait > 0, "{refused:?}");
+        store.advance(wait - 1);
+        assert!(!store.ask(KEY, &limit, ask).allowed);
+        store.advance(1);
+        assert!(store.ask(KEY, &limit, ask).allowed);
+    });
+}

@@ -67,3 +67,16 @@ fn a_lower_rate_does_not_bring_a_full_bucket_back_later() {
         }
     });
 }
+
+#[test]
+fn a_rate_that_was_high_for_a_moment_forgets_nothing() {
+    on_every_store(|store| {
+        let (low, high) = (slow_bucket(100, 1.0 / 3600.0), bucket(1000, 1000));
+        store.take("k", &low, 100);
+        assert!(store.take("k", &high, 1).allowed);
+        store.advance(5 * SECOND);
+        // By the high rate it was full long ago; by the low one hardly a token
+        // is back.
+        assert!(!store.take("k", &low, 50).allowed);
+    });
+}

@@ -64,10 +64,10 @@ impl Description {
                 {
                     return Ok(Rc::clone(description));
                 }
-                return Err(call.type_error(number, "Sluice\\Limit|string"));
             }
         }
-        let text = call.bytes(number)?;
+        // An object that can be a string is one, for callers that coerce.
+        let text = call.bytes_or(number, "Sluice\\Limit|string")?;
         let message = match std::str::from_utf8(text) {
             Ok(text) => match Self::of_text(text) {
                 Ok(description) => return Ok(description),

@@ -51,9 +51,12 @@ impl Target {
         // SAFETY: argument 1 was given.
         let value = unsafe { &*call.argument(1) };
         // SAFETY: every value knows its type.
-        if u32::from(unsafe { value.u1.v.type_ }) == IS_OBJECT {
-            return Self::of_object(call, value);
+        if u32::from(unsafe { value.u1.v.type_ }) == IS_OBJECT
+            && let Some(own) = Self::of_object(value)?
+        {
+            return Ok(own);
         }
+        // An object that can be a string is one, for callers that coerce.
         let store = match std::str::from_utf8(call.bytes_or(1, TYPES)?) {
             Ok(text) => stores::redis_at(text).map_err(|error| error.to_string()),
             Err(_) => Err("it is not UTF-8".to_owned()),
@@ -63,21 +66,21 @@ impl Target {
             .map_err(|message| errors::throw_config(1, &format!("must be a DSN: {message}")))
     }
 
-    fn of_object(call: &Call<'_>, value: &zval) -> Result<Self> {
+    /// A store of ours, or a `\Redis`.
+    fn of_object(value: &zval) -> Result<Option<Self>> {
         // SAFETY: the value is an object, alive through the call; one of class
         // Store was made by us.
         unsafe {
             let object = value.value.obj;
             if (*object).ce == StoreHandle::class().entry() {
-                return payload_of::<StoreHandle>(object)
-                    .map(|handle| Self::Own(Rc::clone(&handle.0)))
-                    .ok_or(Thrown);
+                let handle = payload_of::<StoreHandle>(object).ok_or(Thrown)?;
+                return Ok(Some(Self::Own(Rc::clone(&handle.0))));
             }
             if is_redis(object) {
-                return of_phpredis(&*object).map(Self::Own);
+                return of_phpredis(&*object).map(Self::Own).map(Some);
             }
         }
-        Err(call.type_error(1, TYPES))
+        Ok(None)
     }
 
     /// Puts a question, enforces the answer, and turns a fault into an

@@ -85,12 +85,20 @@ impl Slot {
         (self.0 >> (INSTANT_BITS + TAKEN_BITS)) as u64 & ((1 << LIFE_BITS) - 1)
     }
 
-    fn taken(self) -> u32 {
+    pub fn taken(self) -> u32 {
         (self.0 >> INSTANT_BITS) as u32 & ((1 << TAKEN_BITS) - 1)
     }
 
     fn instant(self) -> u64 {
         self.0 as u64 & MAX_INSTANT
+    }
+
+    /// This word, kept at least as long as `before`: a debt that is not paid
+    /// may have been made at a slower rate.
+    #[inline(always)]
+    pub fn outliving(self, before: Self) -> Self {
+        const LIFE: u128 = ((1 << LIFE_BITS) - 1) << (INSTANT_BITS + TAKEN_BITS);
+        Self((self.0 & !LIFE) | (self.0 & LIFE).max(before.0 & LIFE))
     }
 
     /// Whether a bucket of this rate needs the word for longer than it lives.

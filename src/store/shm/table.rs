@@ -165,7 +165,12 @@ impl Table {
             let Some(next) = write else {
                 return (outcome.decision, now);
             };
-            let next = kind.pack(search.fingerprint, next);
+            let mut next = kind.pack(search.fingerprint, next);
+            if let (Some((_, word)), true) = (found, state.is_some())
+                && u64::from(next.taken()) > ask.cost
+            {
+                next = next.outliving(Slot(word));
+            }
             if self.write(&search, found, state.is_some(), next, &table_now) {
                 return (outcome.decision, now);
             }

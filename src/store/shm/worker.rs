@@ -6,6 +6,7 @@
 //! waits for it, so it cannot hang anyone; whether its owner lives is one load.
 
 use std::cell::{RefCell, UnsafeCell};
+use std::sync::OnceLock;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
@@ -77,7 +78,31 @@ impl Desk {
         word & OWNER != 0 && word & OWNER_DIED == 0
     }
 
+    /// The word of a mutex that says of what kind it is.
+    fn kind_of(mutex: *mut libc::pthread_mutex_t) -> *mut AtomicU32 {
+        // glibc: lock, count, owner, nusers, kind; musl starts with the type.
+        let at = if cfg!(target_env = "musl") { 0 } else { 4 };
+        mutex.cast::<AtomicU32>().wrapping_add(at)
+    }
+
+    /// Puts the kind right before the mutex is tried. In a file that something
+    /// else has written to it may be any, and the C library aborts on some
+    /// kinds (priority protection, inheritance, elision).
+    fn repair(&self) {
+        static KIND: OnceLock<u32> = OnceLock::new();
+        let kind = *KIND.get_or_init(|| {
+            // SAFETY: any bytes are a desk; `initialise` makes its mutex.
+            let fresh: Self = unsafe { std::mem::zeroed() };
+            fresh.initialise();
+            // SAFETY: within the mutex.
+            unsafe { (*Self::kind_of(fresh.mutex.get())).load(Relaxed) }
+        });
+        // SAFETY: within the mutex; in an intact one this changes nothing.
+        unsafe { (*Self::kind_of(self.mutex.get())).store(kind, Relaxed) };
+    }
+
     fn take(&self) -> bool {
+        self.repair();
         // SAFETY: an initialised mutex, which is tried and never waited for.
         unsafe {
             match libc::pthread_mutex_trylock(self.mutex.get()) {
