@@ -20,7 +20,7 @@ use crate::store::clock::{Clock, ManualClock};
 use crate::store::memory::Memory;
 use crate::store::redis::{Dsn, DsnError, Redis};
 use crate::store::shm::{BootClock, Mapping, MappingError, SharedMemory, Table};
-use crate::store::tiered::{Tiered, answer_by_policy};
+use crate::store::tiered::Tiered;
 use crate::store::{Answer, Failure, Fault, Held, Question, Status, Store, unix_now};
 
 /// The table that every process forked off this one shares.
@@ -63,15 +63,11 @@ macro_rules! each {
 impl Store for AnyStore {
     #[inline(always)]
     fn decide(&self, question: &Question<'_>) -> Result<Answer, Fault> {
-        match each!(self, store => store.decide(question)) {
-            Ok(answer) => Ok(answer),
-            Err(fault) => without_room(question, fault),
-        }
+        each!(self, store => store.decide(question))
     }
 
     fn decide_all(&self, questions: &[Question<'_>]) -> Result<Vec<Answer>, Fault> {
         each!(self, store => store.decide_all(questions))
-            .or_else(|fault| answer_by_policy(questions, fault))
     }
 
     fn refund(&self, question: &Question<'_>, taken: &Answer) -> Result<(), Fault> {
@@ -97,14 +93,6 @@ impl Store for AnyStore {
     fn unix_time(&self) -> Option<Micros> {
         each!(self, store => store.unix_time())
     }
-}
-
-/// Shared memory has no room for another worker or permit. Redis has answered
-/// its faults by policy already, and hands on only what is to be thrown.
-#[cold]
-fn without_room(question: &Question<'_>, fault: Fault) -> Result<Answer, Fault> {
-    let mut answers = answer_by_policy(std::slice::from_ref(question), fault)?;
-    answers.pop().ok_or_else(|| Fault::new("no answer"))
 }
 
 impl AnyStore {

@@ -1,5 +1,6 @@
 //! How far decisions are enforced: for introducing limits without a jolt.
 
+use super::tiered::answer_by_policy;
 use super::{Answer, Fault, Question, Source, Store};
 use crate::limit::{Fraction, Micros};
 
@@ -122,12 +123,31 @@ impl Enforcement {
                 });
             }
         }
-        let answers = store.decide_all(&merged)?;
+        let answers = store
+            .decide_all(&merged)
+            .or_else(|fault| answer_by_policy(&merged, fault))?;
         Ok(questions
             .iter()
             .zip(answered_by)
             .filter_map(|(question, index)| Some(self.enforce(question, *answers.get(index)?)))
             .collect())
+    }
+
+    /// The answer where the store had none, by the failure policy: shared memory
+    /// has no room for another worker or permit. (Redis has answered its faults
+    /// by policy already, and hands on only what is to be thrown.)
+    ///
+    /// # Errors
+    /// The fault, where the policy is to throw.
+    #[cold]
+    pub fn answer_by_policy(
+        &self,
+        question: &Question<'_>,
+        fault: Fault,
+    ) -> Result<Enforced, Fault> {
+        let mut answers = answer_by_policy(std::slice::from_ref(question), fault)?;
+        let answer = answers.pop().ok_or_else(|| Fault::new("no answer"))?;
+        Ok(self.enforce(question, answer))
     }
 
     fn enforce(&self, question: &Question<'_>, mut answer: Answer) -> Enforced {

@@ -96,10 +96,13 @@ impl Target {
             let question = asked.question(hot);
             self.with(|store| match hot.enforcement.decide(store, &question) {
                 Ok(enforced) => Some(read(&enforced)),
-                Err(error) => {
-                    fault = Some(error);
-                    None
-                }
+                Err(error) => match hot.enforcement.answer_by_policy(&question, error) {
+                    Ok(enforced) => Some(read(&enforced)),
+                    Err(error) => {
+                        fault = Some(error);
+                        None
+                    }
+                },
             })
         });
         read.ok_or_else(|| {
