@@ -96,6 +96,9 @@ impl Enforcement {
         let mut merged: Vec<Question<'_>> = Vec::with_capacity(questions.len());
         let mut answered_by = Vec::with_capacity(questions.len());
         for question in &questions {
+            // Observing lets everything through, so nothing may keep the others
+            // from counting.
+            let dry_run = question.dry_run || self.mode == Enforcing::Observe;
             // What keeps no state is nobody else's: no limit beside one that
             // denies everything.
             let stateless = question.limit.stateless(question.ask).is_some();
@@ -108,7 +111,10 @@ impl Enforcement {
             if let Some(index) = same {
                 let one = &mut merged[index];
                 one.ask.cost = one.ask.cost.saturating_add(question.ask.cost);
-                one.dry_run &= question.dry_run;
+                one.dry_run &= dry_run;
+                if question.on_failure.policy > one.on_failure.policy {
+                    one.on_failure = question.on_failure;
+                }
                 if question.limit.size() < one.limit.size() {
                     one.limit = question.limit;
                 }
@@ -116,9 +122,7 @@ impl Enforcement {
             } else {
                 answered_by.push(merged.len());
                 merged.push(Question {
-                    // Observing lets everything through, so nothing may keep
-                    // the others from counting.
-                    dry_run: question.dry_run || self.mode == Enforcing::Observe,
+                    dry_run,
                     ..*question
                 });
             }
@@ -195,9 +199,9 @@ impl Enforced {
 mod tests {
     use super::*;
     use crate::limit::{Ask, Key, Limit, Number, TokenBucket};
-    use crate::store::OnFailure;
     use crate::store::clock::ManualClock;
     use crate::store::memory::Memory;
+    use crate::store::{Failure, Held, OnFailure, Status};
 
     fn ask(enforcement: Enforcement, store: &dyn Store, limit: &Limit) -> Enforced {
         let question = Question {
@@ -235,6 +239,84 @@ mod tests {
                 .decision
                 .allowed
         );
+    }
+
+    #[test]
+    fn observing_counts_every_part_also_of_the_same_limit_twice() {
+        let (store, full, other) = (store(), bucket(1), bucket(10));
+        let on_failure = OnFailure::default();
+        let part = |key, limit| Question {
+            key: Key::unnamed(key),
+            limit,
+            ask: Ask::take(1),
+            on_failure: &on_failure,
+            dry_run: false,
+        };
+        let observe = Enforcement {
+            mode: Enforcing::Observe,
+            ..Enforcement::default()
+        };
+        // Two tokens of a bucket of one: enforcing would refuse.
+        let parts = [part(b"k", &full), part(b"k", &full), part(b"o", &other)];
+        let enforced = observe.decide_all(&store, &parts).unwrap();
+        assert_eq!(
+            enforced
+                .iter()
+                .map(|part| part.would_deny)
+                .collect::<Vec<_>>(),
+            [true, true, false]
+        );
+        assert_eq!(enforced[2].answer.decision.remaining, 9);
+        let left = store.decide(&Question {
+            ask: Ask::peek(1),
+            ..part(b"o", &other)
+        });
+        assert_eq!(left.unwrap().decision.remaining, 9, "it was counted");
+    }
+
+    #[test]
+    fn the_same_limit_twice_fails_as_the_stricter_of_the_two_says() {
+        struct Broken;
+        impl Store for Broken {
+            fn decide(&self, _: &Question<'_>) -> Result<Answer, Fault> {
+                Err(Fault::new("broken"))
+            }
+            fn decide_all(&self, _: &[Question<'_>]) -> Result<Vec<Answer>, Fault> {
+                Err(Fault::new("broken"))
+            }
+            fn refund(&self, _: &Question<'_>, _: &Answer) -> Result<(), Fault> {
+                Err(Fault::new("broken"))
+            }
+            fn release(&self, _: &Question<'_>, _: Held) -> Result<bool, Fault> {
+                Err(Fault::new("broken"))
+            }
+            fn renew(&self, _: &Question<'_>, _: Held) -> Result<bool, Fault> {
+                Err(Fault::new("broken"))
+            }
+            fn reset(&self, _: Key<'_>, _: &Limit) -> Result<(), Fault> {
+                Err(Fault::new("broken"))
+            }
+            fn status(&self) -> Status {
+                Status::default()
+            }
+        }
+        let limit = bucket(5);
+        let policy = |policy| OnFailure {
+            policy,
+            ..OnFailure::default()
+        };
+        let (allow, deny) = (policy(Failure::Allow), policy(Failure::Deny));
+        let part = |on_failure| Question {
+            key: Key::unnamed(b"k"),
+            limit: &limit,
+            ask: Ask::take(1),
+            on_failure,
+            dry_run: false,
+        };
+        for parts in [[part(&allow), part(&deny)], [part(&deny), part(&allow)]] {
+            let enforced = Enforcement::default().decide_all(&Broken, &parts).unwrap();
+            assert!(enforced.iter().all(|part| !part.answer.decision.allowed));
+        }
     }
 
     #[test]
