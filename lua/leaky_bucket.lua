@@ -7,7 +7,7 @@
 -- given    now (us), mode ('take', 'peek', 'charge', 'reserve', 'refund'), and
 --          with 'reserve' the longest wait (us)
 -- reply    allowed, remaining, retry after (us, -1: never), reset after (us),
---          delay (us)
+--          delay (us), and the state: empty at (us), taken
 local cost, N, P = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local capacity = tonumber(ARGV[4])
 local debt = debt_read(redis.call('GET', KEYS[1]), now, N, P)
@@ -42,4 +42,5 @@ elseif not fits then
     retry = math.max(retry, debt_until_nothing(debt) - extra)
   end
 end
-return fits and 1 or 0, debt_room(debt, capacity), retry, debt_until_nothing(debt), fits and delay or 0
+return fits and 1 or 0, debt_room(debt, capacity), retry, debt_until_nothing(debt), fits and delay or 0,
+  debt.full_at, debt.taken

@@ -9,8 +9,9 @@
 -- given    now (us), mode ('take', 'peek', 'charge', 'refund'), and with
 --          'refund' when it was taken (us)
 -- reply    allowed, remaining, retry after (us, -1: never), reset after (us),
---          delay (us); allowed is -2, and nothing was done, where the server's
---          time is outside the boundaries: ask again with those around it
+--          delay (us), and the state: ends at (us), taken; allowed is -2, and
+--          nothing was done, where the server's time is outside the
+--          boundaries: ask again with those around it
 local cost, limit = tonumber(ARGV[1]), tonumber(ARGV[2])
 local began, ends
 local bounds = {tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])}
@@ -32,9 +33,9 @@ if mode == 'refund' then
   return 1, 0, 0, 0, 0
 end
 
-local allowed, remaining, retry, reset, delay, write, ttl =
+local allowed, remaining, retry, reset, delay, write, ttl, ends_at, taken =
   window_decide(state, limit, ends, now, cost, mode)
 if write then
   redis.call('SET', KEYS[1], write, 'PX', ttl)
 end
-return allowed, remaining, retry, reset, delay
+return allowed, remaining, retry, reset, delay, ends_at, taken

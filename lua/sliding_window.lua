@@ -9,7 +9,8 @@
 -- given    now (us), mode ('take', 'peek', 'charge', 'refund'), and with
 --          'refund' when it was taken (us)
 -- reply    allowed, remaining, retry after (us, -1: never), reset after (us),
---          delay (us)
+--          delay (us), and the state: of each cell the time of its last hit
+--          (us), and what was taken in it
 local cost, limit = tonumber(ARGV[1]), tonumber(ARGV[2])
 local length, cell_length = tonumber(ARGV[3]), tonumber(ARGV[4])
 local state = redis.call('GET', KEYS[1]) or ''
@@ -87,4 +88,9 @@ elseif not fits then
   end
 end
 local reset = count > 0 and lasts[count] + length - now or 0
-return fits and 1 or 0, math.max(0, limit - sum), retry, reset, 0
+-- A state of ours has 17 cells at most.
+local cells = {}
+for i = 1, math.min(count, 17) do
+  cells[2 * i - 1], cells[2 * i] = lasts[i], takens[i]
+end
+return fits and 1 or 0, math.max(0, limit - sum), retry, reset, 0, unpack(cells)

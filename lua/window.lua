@@ -3,7 +3,8 @@
 --
 -- The state is two doubles: when the window ends (us), and what was taken in it.
 -- Decides in the window of `state` or, if that is over, in one that would end
--- at `fresh_end`. The sixth value is the state to write, the seventh its TTL.
+-- at `fresh_end`. The sixth value is the state to write, the seventh its TTL;
+-- then comes the state in numbers.
 local function window_decide(state, limit, fresh_end, now, cost, mode)
   local ends_at, taken, repaired = fresh_end, 0, false
   -- What is no state of ours says nothing.
@@ -32,7 +33,7 @@ local function window_decide(state, limit, fresh_end, now, cost, mode)
   elseif not fits then
     retry = left
   end
-  return fits and 1 or 0, math.max(0, limit - taken), retry, taken > 0 and left or 0, 0, write, ttl
+  return fits and 1 or 0, math.max(0, limit - taken), retry, taken > 0 and left or 0, 0, write, ttl, ends_at, taken
 end
 
 -- The state without `cost`, and its TTL; nothing if the window is over or began

@@ -330,8 +330,12 @@ fn any_limit(rng: &mut Rng) -> Limit {
         4 => any_queue(rng),
         5..=6 => {
             let length = rng.pick(&LENGTHS);
-            let limit = FixedWindow::new(any_size(rng), length);
-            Limit::FixedWindow(limit.expect("all of these are windows"))
+            let limit = FixedWindow::new(any_size(rng), length).expect("all of these are windows");
+            Limit::FixedWindow(if limit.limit() % 3 == 1 {
+                limit.as_opened()
+            } else {
+                limit
+            })
         }
         7..=8 => {
             let length = rng.pick(&SLIDING_LENGTHS);
@@ -424,8 +428,13 @@ fn any_size(rng: &mut Rng) -> i64 {
 fn changed(rng: &mut Rng, limit: &Limit) -> Limit {
     match limit {
         Limit::FixedWindow(window) if rng.chance(70) => {
-            let length = Number::Float(window.length().as_secs_f64());
-            let limit = FixedWindow::new(any_size(rng), length);
+            let size = any_size(rng);
+            let limit = if let Some(length) = window.own_length() {
+                FixedWindow::new(size, Number::Float(length.as_secs_f64()))
+            } else {
+                let length = LENGTHS[usize::try_from(size).unwrap_or(0) % LENGTHS.len()];
+                FixedWindow::new(size, length).map(|limit| limit.as_opened())
+            };
             Limit::FixedWindow(limit.expect("its length was one before"))
         }
         Limit::SlidingWindow(window) if rng.chance(70) => {

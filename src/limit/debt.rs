@@ -66,6 +66,26 @@ impl Flow {
         debt.give_back(cost);
         Some(debt.state())
     }
+
+    /// What is owed at `now`, in units of 1/P token.
+    pub fn owed(&self, state: Bucket, now: Micros) -> u64 {
+        self.rate
+            .map_or(0, |rate| Debt::read(Some(state), now, rate).owed)
+    }
+
+    /// A state of these numbers under another clock.
+    pub fn adopted(&self, state: Bucket, from: Micros, to: Micros, share: Fraction) -> Bucket {
+        // What came back before the other clock began has to be taken off here.
+        let before = from.since(state.full_at).since(to);
+        let back = self.rate.map_or(0, |rate| {
+            let back = u128::from(before.0) * u128::from(rate.tokens()) / u128::from(rate.period());
+            u32::try_from(back).unwrap_or(u32::MAX)
+        });
+        Bucket {
+            full_at: state.full_at.moved(from, to),
+            taken: share.scale_up(state.taken.saturating_sub(back)),
+        }
+    }
 }
 
 /// A bucket as it stands at one instant under one rate.

@@ -61,6 +61,7 @@ impl LimitError {
             Number::Float(seconds) => (1e-6..=MAX_PERIOD.as_secs_f64())
                 .contains(&seconds)
                 .then(|| (seconds * 1e6).round() as u64),
+            Number::Millionths(micros) => Some(micros),
         };
         micros
             .map(Micros)

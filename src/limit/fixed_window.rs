@@ -6,7 +6,7 @@
 
 use super::error::{Argument, LimitError};
 use super::window::{self, Window};
-use super::{Ask, Fraction, Kind, Micros, Number, Outcome};
+use super::{Ask, Fraction, Kind, MAX_PERIOD, Micros, Number, Outcome};
 
 /// So many in a window that starts with the first admitted request.
 ///
@@ -24,6 +24,7 @@ use super::{Ask, Fraction, Kind, Micros, Number, Outcome};
 pub struct FixedWindow {
     limit: u32,
     length: Micros,
+    as_opened: bool,
 }
 
 impl FixedWindow {
@@ -38,7 +39,30 @@ impl FixedWindow {
         Ok(Self {
             limit: LimitError::check_size(Argument::Limit, limit)?,
             length: LimitError::check_length(Argument::Window, window)?,
+            as_opened: false,
         })
+    }
+
+    /// The same with a window that keeps the length it was opened with: then
+    /// all lengths are one count, and another one applies from the next window
+    /// on. For callers that know the length only where they count.
+    ///
+    /// ```
+    /// use sluice::limit::{Ask, FixedWindow, Kind, Micros, Number};
+    ///
+    /// let minute = FixedWindow::new(2, Number::Int(60))?.as_opened();
+    /// let hour = FixedWindow::new(2, Number::Int(3600))?.as_opened();
+    /// let first = minute.decide(None, Micros(0), Ask::take(2));
+    /// let second = hour.decide(first.write, Micros(59_999_999), Ask::take(1));
+    /// assert_eq!(second.decision.retry_after, Some(Micros(1)));
+    /// # Ok::<(), sluice::limit::LimitError>(())
+    /// ```
+    #[must_use]
+    pub fn as_opened(&self) -> Self {
+        Self {
+            as_opened: true,
+            ..*self
+        }
     }
 
     /// The most that one window admits.
@@ -46,16 +70,22 @@ impl FixedWindow {
         self.limit
     }
 
-    /// The window's length.
+    /// The window's length; of the next one where it is kept as opened.
     pub fn length(&self) -> Micros {
         self.length
+    }
+
+    /// The length that tells this window from others; `None` where it is kept
+    /// as opened.
+    pub fn own_length(&self) -> Option<Micros> {
+        (!self.as_opened).then_some(self.length)
     }
 
     #[must_use]
     pub(super) fn scaled(&self, factor: Fraction) -> Self {
         Self {
             limit: factor.scale_up(self.limit),
-            length: self.length,
+            ..*self
         }
     }
 }
@@ -65,7 +95,13 @@ impl Kind for FixedWindow {
 
     #[inline(always)]
     fn decide(&self, state: Option<Window>, now: Micros, ask: Ask) -> Outcome<Window> {
-        window::decide(self.limit, state, now.after(self.length), now, ask)
+        let end = match state {
+            Some(open) if self.as_opened && now < open.ends_at => {
+                open.ends_at.min(now.after(MAX_PERIOD))
+            }
+            _ => now.after(self.length),
+        };
+        window::decide(self.limit, state, end, now, ask)
     }
 
     fn give_back(&self, state: Window, now: Micros, cost: u64, taken_at: Micros) -> Option<Window> {
@@ -73,5 +109,14 @@ impl Kind for FixedWindow {
         (taken_at >= began)
             .then(|| window::give_back(state, now, cost))
             .flatten()
+    }
+
+    fn spent(&self, state: Window, now: Micros) -> u64 {
+        window::spent(state, now)
+    }
+
+    fn adopted(&self, state: Window, from: Micros, to: Micros, share: Fraction) -> Window {
+        let ends_at = state.ends_at.moved(from, to);
+        window::shared(Window { ends_at, ..state }, share)
     }
 }

@@ -107,4 +107,12 @@ impl Kind for LeakyBucket {
     fn give_back(&self, state: Bucket, now: Micros, cost: u64, _: Micros) -> Option<Bucket> {
         self.0.give_back(state, now, cost)
     }
+
+    fn spent(&self, state: Bucket, now: Micros) -> u64 {
+        self.0.owed(state, now)
+    }
+
+    fn adopted(&self, state: Bucket, from: Micros, to: Micros, share: Fraction) -> Bucket {
+        self.0.adopted(state, from, to, share)
+    }
 }

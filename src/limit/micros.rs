@@ -27,6 +27,16 @@ impl Micros {
         Self(self.0.saturating_sub(earlier.0))
     }
 
+    /// This point under a clock that shows `to` where its own shows `from`.
+    #[must_use]
+    pub fn moved(self, from: Self, to: Self) -> Self {
+        if self >= from {
+            to.after(self.since(from))
+        } else {
+            to.since(from.since(self))
+        }
+    }
+
     /// This point `length` later; the end of time if there is no such point.
     #[must_use]
     pub fn after(self, length: Self) -> Self {

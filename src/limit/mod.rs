@@ -18,8 +18,10 @@ mod quota;
 mod rate;
 mod sliding_window;
 mod spec;
+mod state;
 mod token_bucket;
 mod window;
+mod written;
 
 pub use concurrency::Concurrency;
 pub use debt::Bucket;
@@ -35,6 +37,7 @@ pub use quota::{Period, Quota};
 pub use rate::Rate;
 pub use sliding_window::{Cell, Cells, MOST_CELLS, SlidingWindow};
 pub use spec::{SpecError, parse_spec};
+pub use state::State;
 pub use token_bucket::TokenBucket;
 pub use window::Window;
 
@@ -53,7 +56,7 @@ pub const MAX_PERIOD: Micros = Micros(366 * 86_400 * 1_000_000);
 /// A pure kind of limit: how one caller's state answers one question.
 pub trait Kind {
     /// What has to be remembered of one key between two calls.
-    type State: Copy;
+    type State: State;
 
     /// Decides, and says what to remember if anything changed.
     ///
@@ -70,6 +73,18 @@ pub trait Kind {
         cost: u64,
         taken_at: Micros,
     ) -> Option<Self::State>;
+
+    /// How much counts as spent at `now`, to tell which of two states of one
+    /// key is the stricter.
+    fn spent(&self, state: Self::State, now: Micros) -> u64;
+
+    /// The state under a clock that shows `to` where its own shows `from`, with
+    /// `share` of what was spent, rounded up.
+    ///
+    /// What lies before the other clock's beginning is as if it were there: it
+    /// may count for longer, never shorter.
+    fn adopted(&self, state: Self::State, from: Micros, to: Micros, share: Fraction)
+    -> Self::State;
 }
 
 /// An immutable description of a limit: its kind and its numbers.
@@ -132,7 +147,9 @@ impl Limit {
     pub fn identity(&self) -> Identity<'_> {
         match self {
             Self::TokenBucket(_) => Identity::plain(b'b'),
-            Self::FixedWindow(window) => Identity::of_window(b'f', window.length()),
+            Self::FixedWindow(window) => {
+                Identity::of_window(b'f', window.own_length().unwrap_or(Micros::ZERO))
+            }
             Self::SlidingWindow(window) => Identity::of_window(b's', window.length()),
             Self::LeakyBucket(_) => Identity::plain(b'l'),
             Self::Quota(quota) => Identity {

@@ -1,17 +1,19 @@
-//! Numbers as PHP hands them over.
+//! Numbers as PHP hands them over, and as a spec spells them.
 
 use std::fmt;
 
 use super::Fraction;
 
-/// An `int|float` of PHP. An int is exact; a float stands for every number
-/// that rounds to it.
+/// An `int|float` of PHP, where an int is exact and a float stands for every
+/// number that rounds to it; or a time in a spec.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Number {
     /// A PHP int.
     Int(i64),
     /// A PHP float; may be NAN or INF.
     Float(f64),
+    /// So many millionths, exactly.
+    Millionths(u64),
 }
 
 impl Number {
@@ -20,6 +22,7 @@ impl Number {
         match self {
             Self::Int(int) => int as f64,
             Self::Float(float) => float,
+            Self::Millionths(count) => count as f64 / 1e6,
         }
     }
 
@@ -28,8 +31,9 @@ impl Number {
     pub fn as_fraction(self) -> Option<Fraction> {
         match self {
             Self::Int(int) if int > 0 => Some(Fraction::new(int as u128, 1)),
-            Self::Int(_) => None,
+            Self::Int(_) | Self::Millionths(0) => None,
             Self::Float(float) => Fraction::of_float(float),
+            Self::Millionths(count) => Some(Fraction::new(count.into(), 1_000_000)),
         }
     }
 
@@ -47,6 +51,7 @@ impl fmt::Display for Number {
             Self::Float(float) if float.is_infinite() && *float > 0.0 => f.write_str("INF"),
             Self::Float(float) if float.is_infinite() => f.write_str("-INF"),
             Self::Float(float) => write!(f, "{float:?}"),
+            Self::Millionths(_) => write!(f, "{:?}", self.as_f64()),
         }
     }
 }

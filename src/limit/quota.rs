@@ -184,6 +184,15 @@ impl Kind for Quota {
             .then(|| window::give_back(state, now, cost))
             .flatten()
     }
+
+    fn spent(&self, state: Window, now: Micros) -> u64 {
+        window::spent(state, now)
+    }
+
+    /// The calendar is the same for every clock that shows Unix time.
+    fn adopted(&self, state: Window, _: Micros, _: Micros, share: Fraction) -> Window {
+        window::shared(state, share)
+    }
 }
 
 fn days(count: i64) -> jiff::Span {

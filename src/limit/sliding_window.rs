@@ -243,4 +243,21 @@ impl Kind for SlidingWindow {
                 .filter(|cell| cell.taken > 0),
         ))
     }
+
+    fn spent(&self, state: Cells, now: Micros) -> u64 {
+        self.live(Some(&state), now).0.sum()
+    }
+
+    /// The sum is rounded up, and not each cell.
+    fn adopted(&self, state: Cells, from: Micros, to: Micros, share: Fraction) -> Cells {
+        let (mut sum, mut shared) = (0_u32, 0);
+        Cells::of(state.as_slice().iter().map(|cell| {
+            sum = sum.saturating_add(cell.taken);
+            let before = std::mem::replace(&mut shared, share.scale_up(sum));
+            Cell {
+                last: cell.last.moved(from, to),
+                taken: shared - before,
+            }
+        }))
+    }
 }

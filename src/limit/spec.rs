@@ -4,12 +4,13 @@
 //! spec    = rate | amount "concurrent" [ "lease" time ]
 //! rate    = amount ( "/" | "per" ) time [ shape ]
 //! shape   = "fixed"             a fixed window
-//!         | "burst" capacity    a token bucket
+//!         | "burst" capacity [ "leased" ]
+//!                               a token bucket, of which hosts may take ahead
 //!         | "queue" capacity    a leaky bucket
 //!         | zone                a quota: IANA zone, time is hour, day, week or month
 //!         | nothing             a sliding window
 //! time    = [ count ] unit
-//! unit    = "ms" | "s" | "m" | "h" | "d" | "w", or written out, with or without s
+//! unit    = "us" | "ms" | "s" | "m" | "h" | "d" | "w", or written out, with or without s
 //! ```
 //!
 //! A spec means what it says: `60/m` is never more than 60 in any minute.
@@ -91,7 +92,14 @@ fn of_rate(words: &mut Words<'_>, amount: Number, amount_at: usize) -> Result<Li
             let capacity = words.number("a capacity")?;
             let capacity = whole(capacity, capacity_at)?;
             if shape == "burst" {
-                TokenBucket::with_period(capacity, amount, time.seconds).map(Limit::TokenBucket)
+                let bucket = TokenBucket::with_period(capacity, amount, time.seconds);
+                let is_leased = match words.word() {
+                    "" => false,
+                    "leased" => true,
+                    other => return Err(words.expected_before(other, "\"leased\" or the end")),
+                };
+                let lease = |bucket: TokenBucket| if is_leased { bucket.leased() } else { bucket };
+                bucket.map(lease).map(Limit::TokenBucket)
             } else {
                 LeakyBucket::with_period(capacity, amount, time.seconds).map(Limit::LeakyBucket)
             }
@@ -136,6 +144,10 @@ fn of_rate(words: &mut Words<'_>, amount: Number, amount_at: usize) -> Result<Li
     words.end()?;
     Ok(limit)
 }
+
+/// In microseconds.
+const SECOND: u64 = 1_000_000;
+const DAY: u64 = 86_400 * SECOND;
 
 /// A length of time, and the calendar period of the same name.
 struct Time {
@@ -221,14 +233,15 @@ impl<'a> Words<'a> {
             Number::Int(1)
         };
         let unit = self.word();
-        let (seconds, period) = match unit {
-            "ms" => (0.001, None),
-            "s" | "sec" | "second" | "seconds" => (1.0, None),
-            "m" | "min" | "minute" | "minutes" => (60.0, None),
-            "h" | "hour" | "hours" => (3600.0, Some(Period::Hour)),
-            "d" | "day" | "days" => (86_400.0, Some(Period::Day)),
-            "w" | "week" | "weeks" => (7.0 * 86_400.0, Some(Period::Week)),
-            "month" => (30.0 * 86_400.0, Some(Period::Month)),
+        let (micros, period) = match unit {
+            "us" => (1, None),
+            "ms" => (1000, None),
+            "s" | "sec" | "second" | "seconds" => (SECOND, None),
+            "m" | "min" | "minute" | "minutes" => (60 * SECOND, None),
+            "h" | "hour" | "hours" => (3600 * SECOND, Some(Period::Hour)),
+            "d" | "day" | "days" => (DAY, Some(Period::Day)),
+            "w" | "week" | "weeks" => (7 * DAY, Some(Period::Week)),
+            "month" => (30 * DAY, Some(Period::Month)),
             other => {
                 return Err(SpecError {
                     column,
@@ -239,11 +252,12 @@ impl<'a> Words<'a> {
                 });
             }
         };
-        let seconds = match (count, unit) {
-            (Number::Int(count), unit) if unit != "ms" => {
-                Number::Int(count.saturating_mul(seconds as i64))
+        let seconds = match count {
+            Number::Int(count) if micros % SECOND == 0 => {
+                Number::Int(count.saturating_mul((micros / SECOND) as i64))
             }
-            (count, _) => Number::Float(count.as_f64() * seconds),
+            Number::Int(count) => Number::Millionths((count as u64).saturating_mul(micros)),
+            count => Number::Float(count.as_f64() * (micros as f64 / SECOND as f64)),
         };
         Ok(Time {
             seconds,
@@ -255,9 +269,9 @@ impl<'a> Words<'a> {
 fn whole(number: Number, column: usize) -> Result<i64, SpecError> {
     match number {
         Number::Int(int) => Ok(int),
-        Number::Float(float) => Err(SpecError {
+        number => Err(SpecError {
             column,
-            message: format!("expected a whole number, found {float}"),
+            message: format!("expected a whole number, found {number}"),
         }),
     }
 }
@@ -295,6 +309,10 @@ mod tests {
             ("10 per 5 minutes", Limit::SlidingWindow(window(10, 300))),
             ("20/s burst 100", Limit::TokenBucket(bucket(100, 20, 1))),
             ("10/m burst 10", Limit::TokenBucket(bucket(10, 10, 60))),
+            (
+                "20/s burst 100 leased",
+                Limit::TokenBucket(bucket(100, 20, 1).leased()),
+            ),
             (
                 "60 per minute fixed",
                 Limit::FixedWindow(FixedWindow::new(60, Number::Int(60)).unwrap()),
@@ -342,6 +360,9 @@ mod tests {
             ("60/m bursts 5", 6, "found \"bursts\""),
             ("60/m burst", 11, "a capacity"),
             ("60/m burst 5 6", 14, "the end"),
+            ("60/m burst 5 rented", 14, "\"leased\""),
+            ("60/m burst 5 leased twice", 21, "the end"),
+            ("60/m queue 5 leased", 14, "the end"),
             ("60/m Europe/Berlin", 6, "one hour, day"),
             ("5/month", 8, "time zone"),
             ("5/day Mars/Olympus", 7, "Mars/Olympus"),

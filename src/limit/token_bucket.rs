@@ -26,7 +26,10 @@ use super::{Ask, Decision, Fraction, Kind, Micros, Number, Outcome, Rate};
 /// # Ok::<(), sluice::limit::LimitError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TokenBucket(Flow);
+pub struct TokenBucket {
+    flow: Flow,
+    leased: bool,
+}
 
 impl TokenBucket {
     /// A bucket of `capacity` tokens, refilled with `rate` tokens per second.
@@ -46,27 +49,48 @@ impl TokenBucket {
     /// Where capacity is not within `0 ..= 32 000 000`, or the rate outside
     /// what [`Rate::new`] allows.
     pub fn with_period(capacity: i64, rate: Number, per: Number) -> Result<Self, LimitError> {
-        Flow::new(capacity, rate, per).map(Self)
+        Ok(Self {
+            flow: Flow::new(capacity, rate, per)?,
+            leased: false,
+        })
+    }
+
+    /// The same bucket, of which a host may take tokens ahead, to give them out
+    /// without asking. How, and whether, is the store's business.
+    #[must_use]
+    pub fn leased(self) -> Self {
+        Self {
+            leased: true,
+            ..self
+        }
+    }
+
+    /// Whether a host may take tokens ahead.
+    pub fn is_leased(&self) -> bool {
+        self.leased
     }
 
     /// The most tokens that can be there at once.
     pub fn capacity(&self) -> u32 {
-        self.0.size
+        self.flow.size
     }
 
     /// The rate of refill; `None` if the bucket denies everything.
     pub fn rate(&self) -> Option<Rate> {
-        self.0.rate
+        self.flow.rate
     }
 
     /// The time an empty bucket takes to fill.
     pub fn time_to_fill(&self) -> Micros {
-        self.0.whole()
+        self.flow.whole()
     }
 
     #[must_use]
     pub(super) fn scaled(&self, factor: Fraction) -> Self {
-        Self(self.0.scaled(factor))
+        Self {
+            flow: self.flow.scaled(factor),
+            ..*self
+        }
     }
 }
 
@@ -78,7 +102,7 @@ impl Kind for TokenBucket {
         let Flow {
             size: capacity,
             rate: Some(rate),
-        } = self.0
+        } = self.flow
         else {
             return Outcome::of_nothing(ask);
         };
@@ -124,6 +148,14 @@ impl Kind for TokenBucket {
     }
 
     fn give_back(&self, state: Bucket, now: Micros, cost: u64, _: Micros) -> Option<Bucket> {
-        self.0.give_back(state, now, cost)
+        self.flow.give_back(state, now, cost)
+    }
+
+    fn spent(&self, state: Bucket, now: Micros) -> u64 {
+        self.flow.owed(state, now)
+    }
+
+    fn adopted(&self, state: Bucket, from: Micros, to: Micros, share: Fraction) -> Bucket {
+        self.flow.adopted(state, from, to, share)
     }
 }

@@ -1,6 +1,6 @@
 //! A count that holds its own end: the arithmetic of fixed windows and quotas.
 
-use super::{Ask, Decision, MAX_TAKEN, Micros, Outcome};
+use super::{Ask, Decision, Fraction, MAX_TAKEN, Micros, Outcome};
 
 /// What is remembered of a window: its end, and what was taken in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,4 +73,21 @@ pub(super) fn give_back(mut window: Window, now: Micros, cost: u64) -> Option<Wi
     }
     window.taken = u64::from(window.taken).saturating_sub(cost) as u32;
     Some(window)
+}
+
+/// What is spent of a window: nothing once it is over.
+pub(super) fn spent(window: Window, now: Micros) -> u64 {
+    if now < window.ends_at {
+        window.taken.into()
+    } else {
+        0
+    }
+}
+
+/// A share of what was taken in a window.
+pub(super) fn shared(window: Window, share: Fraction) -> Window {
+    Window {
+        taken: share.scale_up(window.taken),
+        ..window
+    }
 }

@@ -1,7 +1,7 @@
 //! Several questions at once, on stores that answer one at a time; and what all
 //! stores answer alike.
 
-use super::{Answer, Fault, Question, Source, Store};
+use super::{Answer, Enforced, Fault, Question, Source, Store};
 use crate::limit::{Ask, Micros, Mode};
 
 /// Looks at all, then takes one after the other, giving back if another worker
@@ -55,6 +55,31 @@ pub fn decide_all<S: Store + ?Sized>(
         answers[index] = taken?;
     }
     Ok(answers)
+}
+
+/// Whether no two questions are about the same state.
+pub fn are_apart(questions: &[Question<'_>]) -> bool {
+    questions.iter().enumerate().all(|(index, question)| {
+        let is_same = |other: &Question<'_>| {
+            other.key == question.key && other.limit.identity() == question.limit.identity()
+        };
+        !questions[..index].iter().any(is_same)
+    })
+}
+
+/// Which of several answers speaks for all: of a success the one with the least
+/// left, of a refusal the one with the longest wait.
+pub fn speaks_for_all(answers: &[Enforced]) -> Option<usize> {
+    let refuses = |index: &usize| !answers[*index].answer.decision.allowed;
+    let all = 0..answers.len();
+    if all.clone().any(|index| refuses(&index)) {
+        all.filter(refuses).max_by_key(|index| {
+            let retry = answers[*index].answer.decision.retry_after;
+            retry.map_or(u64::MAX, |time| time.0)
+        })
+    } else {
+        all.min_by_key(|index| answers[*index].answer.decision.remaining)
+    }
 }
 
 /// The answer that no state could change, if the limit has one.

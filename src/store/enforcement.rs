@@ -1,7 +1,7 @@
 //! How far decisions are enforced: for introducing limits without a jolt.
 
 use super::tiered::answer_by_policy;
-use super::{Answer, Fault, Question, Source, Store};
+use super::{Answer, Fault, Question, Source, Store, composite};
 use crate::limit::{Fraction, Micros};
 
 /// What is done with a refusal.
@@ -62,6 +62,7 @@ impl Enforcement {
         let scaled = question.limit.scaled(self.scale);
         let question = Question {
             limit: &scaled,
+            dry_run: self.lets_through(question),
             ..*question
         };
         if self.mode == Enforcing::Off {
@@ -81,6 +82,16 @@ impl Enforcement {
         store: &S,
         questions: &[Question<'_>],
     ) -> Result<Vec<Enforced>, Fault> {
+        if *self == Self::default() && composite::are_apart(questions) {
+            // Nothing to scale, nothing to merge.
+            let answers = store
+                .decide_all(questions)
+                .or_else(|fault| answer_by_policy(questions, fault))?;
+            let answers = questions.iter().zip(answers);
+            return Ok(answers
+                .map(|(question, answer)| self.enforce(question, answer))
+                .collect());
+        }
         let scaled: Vec<_> = questions
             .iter()
             .map(|question| question.limit.scaled(self.scale))
@@ -98,7 +109,7 @@ impl Enforcement {
         for question in &questions {
             // Observing lets everything through, so nothing may keep the others
             // from counting.
-            let dry_run = question.dry_run || self.mode == Enforcing::Observe;
+            let dry_run = self.lets_through(question);
             // What keeps no state is nobody else's: no limit beside one that
             // denies everything.
             let stateless = question.limit.stateless(question.ask).is_some();
@@ -149,14 +160,22 @@ impl Enforcement {
         question: &Question<'_>,
         fault: Fault,
     ) -> Result<Enforced, Fault> {
+        let question = &Question {
+            dry_run: self.lets_through(question),
+            ..*question
+        };
         let mut answers = answer_by_policy(std::slice::from_ref(question), fault)?;
         let answer = answers.pop().ok_or_else(|| Fault::new("no answer"))?;
         Ok(self.enforce(question, answer))
     }
 
+    /// Whether a refusal is only told.
+    fn lets_through(&self, question: &Question<'_>) -> bool {
+        question.dry_run || self.mode == Enforcing::Observe
+    }
+
     fn enforce(&self, question: &Question<'_>, mut answer: Answer) -> Enforced {
-        let lets_through = self.mode == Enforcing::Observe || question.dry_run;
-        let would_deny = lets_through && !answer.decision.allowed;
+        let would_deny = self.lets_through(question) && !answer.decision.allowed;
         if would_deny {
             answer.decision.allowed = true;
             answer.decision.retry_after = Some(Micros::ZERO);

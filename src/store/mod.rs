@@ -4,6 +4,7 @@
 
 pub mod clock;
 mod composite;
+pub mod document;
 mod duration;
 mod enforcement;
 pub mod fork;
@@ -14,6 +15,7 @@ pub mod redis;
 pub mod shm;
 pub mod tiered;
 
+pub use composite::speaks_for_all;
 pub use duration::parse_duration;
 pub use enforcement::{Enforced, Enforcement, Enforcing};
 pub use permit::Permit;
@@ -150,6 +152,10 @@ pub enum Source {
 pub struct Fault {
     /// What happened, for a log or an exception.
     pub message: Box<str>,
+    /// Whether it is one key's and no other's: it says nothing of the store.
+    pub of_key: bool,
+    /// The node of a Cluster that it was met at; empty where a slot is nobody's.
+    pub node: Option<Box<str>>,
 }
 
 impl Fault {
@@ -157,6 +163,8 @@ impl Fault {
     pub fn new(message: impl Into<Box<str>>) -> Self {
         Self {
             message: message.into(),
+            of_key: false,
+            node: None,
         }
     }
 }
@@ -178,6 +186,8 @@ pub struct Status {
     pub shared_memory: Option<shm::TableStatus>,
     /// The connection of this worker.
     pub redis: Option<redis::ConnectionStatus>,
+    /// What stands before that connection.
+    pub tiers: Option<tiered::TierStatus>,
 }
 
 /// Unix time by the system's clock.

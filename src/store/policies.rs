@@ -5,16 +5,14 @@
 //! core = "100/s burst 200"
 //! expensive = { spec = "4/s queue 20", dry_run = true }
 //! login = { spec = "5/m", on_failure = "deny" }
+//! api = { spec = "1000/s burst 2000", leased = true }
 //! ```
 
 use std::collections::HashMap;
-use std::fmt;
 
-use toml::Spanned;
-use toml::de::{DeTable, DeValue};
-
-use super::{Failure, OnFailure};
-use crate::limit::{Fraction, Limit, parse_spec};
+use super::OnFailure;
+use super::document::{Document, Result, Value, on_failure};
+use crate::limit::{Limit, parse_spec};
 
 /// A limit with what goes with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,32 +25,19 @@ pub struct Policy {
     pub on_failure: Option<OnFailure>,
 }
 
-/// The policies of one file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Policies(HashMap<String, Policy>);
-
-/// What is wrong with a file, and where.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PolicyError {
-    /// The line, from 1 on.
-    pub line: usize,
-    /// The column, from 1 on.
-    pub column: usize,
-    /// What was expected.
-    pub message: String,
-}
-
-impl fmt::Display for PolicyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "line {}, column {}: {}",
-            self.line, self.column, self.message
-        )
+impl From<Limit> for Policy {
+    fn from(limit: Limit) -> Self {
+        Self {
+            limit,
+            dry_run: false,
+            on_failure: None,
+        }
     }
 }
 
-impl std::error::Error for PolicyError {}
+/// The policies of one file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Policies(HashMap<String, Policy>);
 
 /// The longest name of a policy: it is part of every key.
 pub const LONGEST_NAME: usize = 128;
@@ -68,33 +53,22 @@ pub fn is_policy_name(text: &str) -> bool {
 }
 
 impl Policies {
-    /// Reads a file's text.
+    /// Reads the table `[limits]`.
     ///
     /// # Errors
     /// Names the line, the column and what was expected there.
-    pub fn parse(text: &str) -> Result<Self, PolicyError> {
-        let reader = Reader { text };
-        let file = DeTable::parse(text).map_err(|error| {
-            let at = error.span().map_or(0, |span| span.start);
-            reader.fault(at, error.message())
-        })?;
+    pub fn read<'a>(document: Document<'a>, limits: &Value<'a>) -> Result<Self> {
         let mut policies = HashMap::new();
-        for (section, value) in file.get_ref() {
-            if section.get_ref() != "limits" {
-                let what = format!("expected [limits], found \"{}\"", section.get_ref());
-                return Err(reader.fault(section.span().start, &what));
+        for (name, value) in document.table(limits, "a table of limits")? {
+            if !is_policy_name(name.get_ref()) {
+                let what = format!(
+                    "expected a name of 1 to {LONGEST_NAME} letters, digits and . _ - : /, \
+                     not starting with a digit, found \"{}\"",
+                    name.get_ref()
+                );
+                return Err(document.fault_at(name, &what));
             }
-            for (name, value) in reader.table(value, "a table of limits")? {
-                if !is_policy_name(name.get_ref()) {
-                    let what = format!(
-                        "expected a name of 1 to {LONGEST_NAME} letters, digits and . _ - : /, \
-                         not starting with a digit, found \"{}\"",
-                        name.get_ref()
-                    );
-                    return Err(reader.fault(name.span().start, &what));
-                }
-                policies.insert(name.get_ref().to_string(), reader.policy(value)?);
-            }
+            policies.insert(name.get_ref().to_string(), policy(document, value)?);
         }
         Ok(Self(policies))
     }
@@ -112,123 +86,67 @@ impl Policies {
     }
 }
 
-struct Reader<'a> {
-    text: &'a str,
+/// A limit written as a spec.
+///
+/// # Errors
+/// Where it is none.
+pub fn spec(document: Document<'_>, value: &Value<'_>) -> Result<Limit> {
+    let text = document.text(value, "a spec, such as \"60/m\"")?;
+    parse_spec(text).map_err(|error| document.fault_at(value, &error.to_string()))
 }
 
-type Value<'a> = Spanned<DeValue<'a>>;
-
-impl Reader<'_> {
-    fn fault(&self, at: usize, message: &str) -> PolicyError {
-        let before = self.text.get(..at).unwrap_or(self.text);
-        let line_begins = before.rfind('\n').map_or(0, |newline| newline + 1);
-        PolicyError {
-            line: before.matches('\n').count() + 1,
-            column: before[line_begins..].chars().count() + 1,
-            message: message.trim().replace('\n', ", "),
-        }
+fn policy<'a>(document: Document<'a>, value: &Value<'a>) -> Result<Policy> {
+    if value.get_ref().is_str() {
+        return Ok(Policy::from(spec(document, value)?));
     }
-
-    fn expected(&self, value: &Value<'_>, what: &str) -> PolicyError {
-        let found = value.get_ref().type_str();
-        self.fault(
-            value.span().start,
-            &format!("expected {what}, found {found}"),
-        )
-    }
-
-    fn table<'v>(&self, value: &'v Value<'v>, what: &str) -> Result<&'v DeTable<'v>, PolicyError> {
-        value
-            .get_ref()
-            .as_table()
-            .ok_or_else(|| self.expected(value, what))
-    }
-
-    fn text<'v>(&self, value: &'v Value<'_>, what: &str) -> Result<&'v str, PolicyError> {
-        value
-            .get_ref()
-            .as_str()
-            .ok_or_else(|| self.expected(value, what))
-    }
-
-    fn spec(&self, value: &Value<'_>) -> Result<Limit, PolicyError> {
-        let text = self.text(value, "a spec, such as \"60/m\"")?;
-        parse_spec(text).map_err(|error| self.fault(value.span().start, &error.to_string()))
-    }
-
-    fn policy(&self, value: &Value<'_>) -> Result<Policy, PolicyError> {
-        if value.get_ref().is_str() {
-            return Ok(Policy {
-                limit: self.spec(value)?,
-                dry_run: false,
-                on_failure: None,
-            });
-        }
-        let table = self.table(value, "a spec or a table with one")?;
-        let (mut limit, mut dry_run, mut failure, mut share) = (None, false, None, None);
-        for (name, value) in table {
-            match &**name.get_ref() {
-                "spec" => limit = Some(self.spec(value)?),
-                "dry_run" => {
-                    dry_run = value
-                        .get_ref()
-                        .as_bool()
-                        .ok_or_else(|| self.expected(value, "true or false"))?;
-                }
-                "on_failure" => {
-                    let what = "one of \"local\", \"allow\", \"deny\", \"throw\"";
-                    let policy = match self.text(value, what)? {
-                        "local" => Failure::Local,
-                        "allow" => Failure::Allow,
-                        "deny" => Failure::Deny,
-                        "throw" => Failure::Throw,
-                        other => {
-                            let what = format!("expected {what}, found \"{other}\"");
-                            return Err(self.fault(value.span().start, &what));
-                        }
-                    };
-                    failure = Some(policy);
-                }
-                "local_share" => {
-                    let number = match value.get_ref() {
-                        DeValue::Float(float) => float.as_str().parse().ok(),
-                        DeValue::Integer(int) => int.as_str().parse().ok(),
-                        _ => None,
-                    };
-                    share = number
-                        .filter(|share| (0.000_001..=1.0).contains(share))
-                        .and_then(Fraction::of_float);
-                    if share.is_none() {
-                        return Err(self.expected(value, "a number above 0 and at most 1"));
-                    }
-                }
-                other => {
-                    let what = format!(
-                        "expected spec, dry_run, on_failure or local_share, found \"{other}\""
-                    );
-                    return Err(self.fault(name.span().start, &what));
-                }
+    let table = document.table(value, "a spec or a table with one")?;
+    let (mut limit, mut dry_run, mut failure, mut share) = (None, false, None, None);
+    let mut leased = None;
+    for (name, value) in table {
+        match &**name.get_ref() {
+            "spec" => limit = Some(spec(document, value)?),
+            "dry_run" => dry_run = document.boolean(value)?,
+            "leased" => leased = Some((value, document.boolean(value)?)),
+            "on_failure" => failure = Some(document.failure(value)?),
+            "local_share" => share = Some(document.share(value)?),
+            other => {
+                let what = format!(
+                    "expected spec, dry_run, leased, on_failure or local_share, found \"{other}\""
+                );
+                return Err(document.fault_at(name, &what));
             }
         }
-        Ok(Policy {
-            limit: limit
-                .ok_or_else(|| self.fault(value.span().start, "expected a spec in this table"))?,
-            dry_run,
-            on_failure: (failure.is_some() || share.is_some()).then(|| OnFailure {
-                policy: failure.unwrap_or_default(),
-                local_share: share.unwrap_or(Fraction::ONE),
-            }),
-        })
     }
+    let mut limit =
+        limit.ok_or_else(|| document.fault_at(value, "expected a spec in this table"))?;
+    if let Some((value, true)) = leased {
+        let Limit::TokenBucket(bucket) = &mut limit else {
+            let what = "expected false: only a token bucket can be leased";
+            return Err(document.fault_at(value, what));
+        };
+        *bucket = bucket.leased();
+    }
+    Ok(Policy {
+        limit,
+        dry_run,
+        on_failure: on_failure(failure, share),
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::Failure;
+    use crate::store::document::DocumentError;
+
+    fn parse(text: &str) -> std::result::Result<Policies, DocumentError> {
+        let (document, file) = Document::parse(text)?;
+        Policies::read(document, file.get("limits").unwrap())
+    }
 
     #[test]
     fn names_limits_once() {
-        let policies = Policies::parse(
+        let policies = parse(
             "[limits]\ncore = \"100/s burst 200\"\n\"user.export\" = { spec = \"2 concurrent\", dry_run = true, on_failure = \"deny\" }\n",
         )
         .unwrap();
@@ -239,10 +157,22 @@ mod tests {
     }
 
     #[test]
+    fn a_token_bucket_can_be_leased() {
+        let policies = parse(
+            "[limits]\na = { spec = \"9/s burst 9\", leased = true }\nb = \"9/s burst 9 leased\"\nc = { spec = \"9/s burst 9\", leased = false }\n",
+        )
+        .unwrap();
+        let is_leased = |name| match &policies.get(name).unwrap().limit {
+            Limit::TokenBucket(bucket) => bucket.is_leased(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(["a", "b", "c"].map(is_leased), [true, true, false]);
+    }
+
+    #[test]
     fn a_fault_has_a_place_and_an_expectation() {
         for (text, line, column, expected) in [
             ("[limits]\ncore = ", 2, 8, ""),
-            ("[limit]\n", 1, 2, "[limits]"),
             ("[limits]\ncore = 5", 2, 8, "a spec"),
             ("[limits]\ncore = \"5\"", 2, 8, "\"per\""),
             ("[limits]\n1st = \"5/m\"", 2, 1, "not starting with a digit"),
@@ -254,13 +184,19 @@ mod tests {
             ),
             ("[limits]\ncore = { dry_run = true }", 2, 8, "a spec"),
             (
+                "[limits]\ncore = { spec = \"5/m\", leased = true }",
+                2,
+                33,
+                "token bucket",
+            ),
+            (
                 "[limits]\ncore = { spec = \"5/m\", on_failure = \"open\" }",
                 2,
                 37,
                 "\"deny\"",
             ),
         ] {
-            let error = Policies::parse(text).unwrap_err();
+            let error = parse(text).unwrap_err();
             assert_eq!(
                 (error.line, error.column),
                 (line, column),

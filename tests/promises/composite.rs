@@ -72,6 +72,27 @@ fn all_take_or_none_does() {
 }
 
 #[test]
+fn three_hundred_are_too_many_for_one_script_and_all_or_nothing_all_the_same() {
+    on_every_store(|store| {
+        let limit = slow_bucket(2, 0.0001);
+        let names: Vec<_> = (0..300).map(|part| format!("part {part}")).collect();
+        let key = |part: usize| Key::unnamed(names[part].as_bytes());
+        let parts: Vec<_> = (0..names.len())
+            .map(|part| question(key(part), &limit, Ask::take(1)))
+            .collect();
+        assert!(all_passed(&store.ask_all(&parts)));
+        assert!(store.ask(key(250), &limit, Ask::take(1)).allowed);
+        let answers = store.ask_all(&parts);
+        assert_eq!(answers.len(), parts.len());
+        for (part, answer) in answers.iter().enumerate() {
+            assert_eq!(answer.decision.allowed, part != 250, "{part}");
+            let left = store.ask(key(part), &limit, Ask::peek(1)).remaining;
+            assert_eq!(left, u32::from(part != 250), "{part}");
+        }
+    });
+}
+
+#[test]
 fn the_refused_part_says_when_and_the_others_that_they_would_have_passed() {
     on_every_store(|store| {
         let (minute, day) = (

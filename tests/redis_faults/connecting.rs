@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::rc::Rc;
 
 use sluice::store::Store;
-use sluice::store::redis::{Address, Dsn, Redis};
+use sluice::store::redis::{Address, Dsn, Place, Redis};
 use socket2::{Domain, SockAddr, Socket, Type};
 
 use crate::support::limits::by_policy;
@@ -109,7 +109,7 @@ fn a_name_that_is_none() {
 fn a_server_on_one_of_the_addresses_of_its_name() {
     // `localhost` is ::1 first on many hosts; the server is on 127.0.0.1 only.
     let server = RedisServer::start_tcp();
-    let Address::Tcp { port, .. } = server.tcp_dsn().address else {
+    let Place::One(Address::Tcp { port, .. }) = server.tcp_dsn().place else {
         panic!("a DSN of TCP");
     };
     let host = "localhost".to_owned();

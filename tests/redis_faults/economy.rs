@@ -8,7 +8,7 @@ use sluice::store::redis::Redis;
 use crate::support::fake_server::FakeServer;
 use crate::support::limits::{bucket, question, window};
 use crate::support::redis_server::{PATIENT, RedisServer};
-use crate::troubles::BUDGET;
+use crate::troubles::{BUDGET, Guarded, guarded};
 
 #[test]
 fn thousands_of_decisions_take_one_connection_and_one_load_of_each_script() {
@@ -107,4 +107,34 @@ fn a_server_that_always_forgets_the_script_is_not_asked_for_ever() {
     let answer = store.decide(&question(Key::unnamed(b"k"), &limit, Ask::charge(1)));
     assert!(answer.is_err(), "{answer:?}");
     assert_eq!(server.questions(), 2);
+}
+
+#[test]
+fn dsns_that_differ_in_the_database_only_share_nothing() {
+    let server = RedisServer::start();
+    let before = server.stat("total_connections_received");
+    let stores = [0, 1].map(|number| guarded(&server.dsn_with(&format!("?db={number}"))));
+    let limit = window(100, 3600);
+    let take = |store: &Guarded| {
+        let answer = store.decide(&question(Key::unnamed(b"k"), &limit, Ask::take(1)));
+        answer.expect("an answer").decision.remaining
+    };
+    for round in 1..=5 {
+        for store in &stores {
+            assert_eq!(take(store), 100 - round);
+        }
+    }
+    // One of them is the question itself.
+    assert_eq!(server.stat("total_connections_received") - before - 1, 2);
+    // What happens to one is nothing to the other.
+    server.command(&["ACL", "SETUSER", "default", "-select"]);
+    server.command(&["CLIENT", "KILL", "TYPE", "normal"]);
+    let status = |store: &Guarded| store.status().redis.expect("a connection");
+    for store in &stores {
+        take(store);
+        take(store);
+    }
+    assert!(status(&stores[0]).connected && !status(&stores[1]).connected);
+    assert_eq!(status(&stores[0]).faults, 1);
+    assert_eq!(status(&stores[1]).faults, 2);
 }

@@ -5,17 +5,28 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod certificates;
+mod cluster;
 mod connecting;
 mod economy;
+mod front;
 mod hostile_replies;
 mod interleaved;
 mod logins;
+mod lost_node;
+mod names;
 mod proxy;
+mod scripted;
+mod sentinel;
 mod servers;
 mod signals;
 mod slow_replies;
 mod stray_replies;
+mod struck;
+mod table;
+mod tls;
 mod troubles;
+mod worlds;
 
 /// Says what calls hold at most.
 #[global_allocator]

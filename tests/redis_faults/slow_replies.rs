@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use sluice::limit::{Ask, Key};
 use sluice::store::Store;
-use sluice::store::redis::Redis;
+use sluice::store::redis::{Budget, Redis};
 
 use crate::support::fake_server::{FakeServer, Peer};
-use crate::support::limits::{question, window};
-use crate::troubles::{BUDGET, TIMEOUT, Trouble, every_policy_answers, in_time};
+use crate::support::limits::{by_policy, question, window};
+use crate::troubles::{BUDGET, TIMEOUT, Trouble, every_policy_answers, in_time, take};
 
 /// A server whose second question gets this treatment, on its first connection.
 fn treating(second: impl Fn(&mut Peer, Vec<u8>) + Send + Sync + 'static) -> FakeServer {
@@ -150,4 +150,20 @@ fn a_connection_that_was_idle_for_long_is_looked_at_first() {
         std::thread::sleep(Duration::from_millis(1050));
     }
     assert_eq!(server.questions(), 3);
+}
+
+#[test]
+fn a_dsn_that_has_more_time_has_it_for_the_greeting_too() {
+    let server = FakeServer::start(|_, peer| {
+        std::thread::sleep(Duration::from_millis(150));
+        peer.serve();
+    });
+    let short = Budget {
+        timeout: Duration::from_millis(20),
+        connect: None,
+    };
+    let mut dsn = server.dsn();
+    dsn.timeout = Some(Duration::from_secs(10));
+    let store = Redis::new(dsn, short);
+    assert!(take(&store, &by_policy::THROW).is_ok_and(|answer| answer.decision.allowed));
 }

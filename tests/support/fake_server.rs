@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
@@ -29,6 +29,9 @@ pub fn reply_to(sequence: u64, left: u64) -> Vec<u8> {
     format!("*{}\r\n{}", figures.len(), figures.concat()).into_bytes()
 }
 
+/// The host of a server that says where it is.
+const HOST: &str = "$9\r\n127.0.0.1\r\n";
+
 /// What is done with the connection of this number.
 type Script = dyn Fn(u64, &mut Peer) + Send + Sync;
 
@@ -36,6 +39,10 @@ type Script = dyn Fn(u64, &mut Peer) + Send + Sync;
 struct Shared {
     stopped: AtomicBool,
     questions: AtomicU64,
+    /// The port by which it names itself to those who ask who is master.
+    port: AtomicU16,
+    /// How many slots it does not have, by its own words.
+    lacks: AtomicU16,
     peers: Mutex<Vec<(UnixStream, JoinHandle<()>)>>,
 }
 
@@ -67,8 +74,21 @@ impl FakeServer {
         self.shared.questions.load(Ordering::SeqCst)
     }
 
-    fn socket(&self) -> PathBuf {
+    /// Where it listens.
+    pub fn socket(&self) -> PathBuf {
         self.dir.path().join("fake.sock")
+    }
+
+    /// Has it say, as a node of a Cluster, that nobody has the last so many
+    /// slots.
+    pub fn lacks(&self, slots: u16) {
+        self.shared.lacks.store(slots, Ordering::SeqCst);
+    }
+
+    /// Has it name this port of 127.0.0.1 as the master of everything, as a
+    /// Sentinel or a node of a Cluster does.
+    pub fn is_at(&self, port: u16) {
+        self.shared.port.store(port, Ordering::SeqCst);
     }
 }
 
@@ -148,9 +168,24 @@ impl Peer {
                     self.send(format!("${}\r\n{sha}\r\n", sha.len()).as_bytes());
                 }
                 Some(b"DEL") => self.send(b":1\r\n"),
+                Some(b"ROLE") => self.send(b"*1\r\n$6\r\nmaster\r\n"),
+                Some(b"SENTINEL") => {
+                    let port = self.port().to_string();
+                    let reply = format!("*2\r\n{HOST}${}\r\n{port}\r\n", port.len());
+                    self.send(reply.as_bytes());
+                }
+                Some(b"CLUSTER") => {
+                    let node = format!("*2\r\n{HOST}:{}\r\n", self.port());
+                    let last = 16383 - self.shared.lacks.load(Ordering::SeqCst);
+                    self.send(format!("*1\r\n*3\r\n:0\r\n:{last}\r\n{node}").as_bytes());
+                }
                 _ => self.send(b"+OK\r\n"),
             }
         }
+    }
+
+    fn port(&self) -> u16 {
+        self.shared.port.load(Ordering::SeqCst)
     }
 
     /// Answers everything as a server does until the client goes.
@@ -202,6 +237,12 @@ impl Peer {
 }
 
 impl Asked {
+    /// How many keys it is about.
+    pub fn keys(&self) -> usize {
+        let count = String::from_utf8_lossy(&self.words[2]);
+        count.parse().expect("a number of keys")
+    }
+
     /// What a server would say: allowed, with what is left of the limit.
     pub fn reply(&self) -> Vec<u8> {
         self.reply_numbered(self.number(-1))
@@ -209,9 +250,9 @@ impl Asked {
 
     /// The same with another number at its end.
     pub fn reply_numbered(&self, sequence: u64) -> Vec<u8> {
-        // The words end with cost, limit, length, mode, extra, dry and number for
-        // a window.
-        let left = self.number(-6) - self.number(-7);
+        // The words end with cost, limit, length, as opened, mode, extra, dry and
+        // number for a window.
+        let left = self.number(-7) - self.number(-8);
         reply_to(sequence, left)
     }
 

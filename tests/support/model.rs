@@ -4,7 +4,9 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use sluice::limit::{Ask, Bucket, Cells, Decision, Key, Kind, Limit, Micros, Mode, Window};
+use sluice::limit::{
+    Ask, Bucket, Cells, Decision, Key, Kind, Limit, MAX_PERIOD, Micros, Mode, Window,
+};
 use sluice::store::clock::{Clock, ManualClock};
 use sluice::store::{Answer, Fault, Held, Question, Source, Status, Store};
 
@@ -89,7 +91,7 @@ impl Model {
         match (self.states.borrow().get(&Place::of(key, limit)), limit) {
             (Some(State::Bucket(bucket)), _) => bucket.full_at > now,
             (Some(State::Window(window)), Limit::FixedWindow(kind)) => {
-                window.ends_at > now.after(kind.length())
+                window.ends_at > now.after(kind.own_length().unwrap_or(MAX_PERIOD))
             }
             (Some(State::Window(window)), Limit::Quota(kind)) => {
                 window.ends_at > kind.period_at(now).1

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 /// More time than any call here should need, for tests that want no timeouts.
 pub const PATIENT: Budget = Budget {
     timeout: Duration::from_secs(10),
-    connect: Duration::from_secs(5),
+    connect: Some(Duration::from_secs(5)),
 };
 
 /// A running server without persistence. Dropping it kills it.
@@ -39,11 +39,12 @@ impl RedisServer {
 
     /// A server on a Unix socket and on a port of the loopback device.
     pub fn start_tcp() -> Self {
-        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
-            .and_then(|listener| listener.local_addr())
-            .expect("a free port")
-            .port();
-        Self::launch(Some(port), &[])
+        Self::start_tcp_with(&[])
+    }
+
+    /// The same with more command-line options.
+    pub fn start_tcp_with(options: &[&str]) -> Self {
+        Self::launch(Some(free_port()), options)
     }
 
     fn launch(port: Option<u16>, options: &[&str]) -> Self {
@@ -79,6 +80,16 @@ impl RedisServer {
     pub fn tcp_dsn(&self) -> Dsn {
         let port = self.port.expect("started with a port");
         parse(&format!("redis://127.0.0.1:{port}"))
+    }
+
+    /// The port it was started with.
+    pub fn port(&self) -> Option<u16> {
+        self.port
+    }
+
+    /// Its working directory.
+    pub fn dir(&self) -> &std::path::Path {
+        self.dir.path()
     }
 
     /// A connection that the store under test knows nothing of.
@@ -145,11 +156,20 @@ impl RedisServer {
         let _ = self.child.wait();
     }
 
-    /// Kills the server and starts another in its place, which knows nothing.
+    /// Kills the server and starts another in its place, which knows nothing
+    /// but what is in its directory.
     pub fn restart_empty(&mut self) {
+        self.restart_with(&[]);
+    }
+
+    /// The same with more options, this time only. It may be one that does not
+    /// answer yet.
+    pub fn restart_with(&mut self, options: &[&str]) {
         self.stop();
+        let once: Vec<_> = options.iter().map(ToString::to_string).collect();
+        let all = [self.options.clone(), once].concat();
         let _ = std::fs::remove_file(self.socket());
-        self.child = spawn(&self.dir, self.port, &self.options);
+        self.child = spawn(&self.dir, self.port, &all);
         self.wait_until_it_answers();
     }
 
@@ -166,6 +186,8 @@ impl RedisServer {
                 .and_then(|mut connection| redis::cmd("PING").query(&mut connection));
             match answer {
                 Ok(_) => return,
+                // It answers, if only that it is busy or wants a password.
+                Err(error) if !error.is_io_error() => return,
                 Err(error) if Instant::now() > give_up => panic!("no redis-server: {error}"),
                 Err(_) => {}
             }
@@ -192,8 +214,21 @@ pub struct Calls {
     pub failed: u64,
 }
 
+/// The server's program: that of the system, or another one to be tried.
+pub fn program() -> String {
+    std::env::var("SLUICE_REDIS_SERVER").unwrap_or_else(|_| "redis-server".into())
+}
+
+/// A port of the loopback device that nobody listens on.
+pub fn free_port() -> u16 {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+        .and_then(|listener| listener.local_addr())
+        .expect("a free port")
+        .port()
+}
+
 fn spawn(dir: &TempDir, port: Option<u16>, options: &[String]) -> Child {
-    Command::new("redis-server")
+    Command::new(program())
         .current_dir(dir.path())
         .args(["--port", &port.unwrap_or(0).to_string()])
         .args(["--bind", "127.0.0.1"])
@@ -216,7 +251,8 @@ fn parse(text: &str) -> Dsn {
     Dsn::parse(text).expect("a DSN")
 }
 
-fn shown(reply: &Value) -> String {
+/// A reply as text, a line for each part.
+pub fn shown(reply: &Value) -> String {
     match reply {
         Value::Okay => "OK".into(),
         Value::Nil => "nil".into(),

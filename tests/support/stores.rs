@@ -60,7 +60,9 @@ impl Subject {
 
     /// A table of its own.
     pub fn shared_memory() -> Self {
-        let mapping = Mapping::anonymous(1 << 20, MADE_AT).expect("a mapping");
+        // So large that no key takes the place of one that expired: the clock steps
+        // back here, and then the model still knows what was forgotten.
+        let mapping = Mapping::anonymous(1 << 25, MADE_AT).expect("a mapping");
         let table = Arc::new(Table::new(mapping));
         Self::over("shared memory", |clock| {
             SharedMemory::with_clock(table, Rc::clone(clock))
@@ -226,7 +228,7 @@ pub fn on_every_store(story: impl Fn(&Subject)) {
 /// Lua in front of the scripts: time out of a key, and TTLs by that time.
 ///
 /// `redis` is shadowed, since the server would let keys expire by its own time.
-fn injected(ttl: Ttl) -> String {
+pub fn injected(ttl: Ttl) -> String {
     let keeps = ttl == Ttl::Ignored;
     format!(
         "

@@ -1,16 +1,14 @@
 //! One connection: opened once, asked many times, dropped at the first doubt.
 
 use std::hash::{BuildHasher, RandomState};
-use std::io::{self, ErrorKind};
-use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use redis::{Cmd, ErrorKind as RedisErrorKind, RedisError, Value};
+use redis::{Cmd, Value};
 
-use super::dsn::{Address, Dsn};
-use super::resolver::Resolver;
-use super::scripts::{Script, Scripts};
-use super::wire::Wire;
+use super::dsn::Login;
+use super::scripts::Script;
+use super::trouble::{Kind, Trouble, describe, is_no_script};
+use super::wire::{LONGEST_REPLY, Wire};
 
 /// A connection this old is looked at before use: servers and proxies close
 /// idle ones.
@@ -26,103 +24,109 @@ pub struct Connection {
     sequence: u64,
     command: Cmd,
     bytes: Vec<u8>,
+    /// Whether the next script is asked for a slot that is on its way here.
+    pub asking: bool,
+}
+
+/// What is said first on a connection.
+pub struct Greeting<'a> {
+    pub login: &'a Login,
+    pub database: u32,
+    pub scripts: &'a [Script],
+    /// Whether a server that is no master is left again.
+    pub master_only: bool,
 }
 
 impl Connection {
-    /// Connects, introduces itself, chooses the database and loads the scripts,
-    /// all in one round trip.
+    /// Introduces itself, chooses the database and loads the scripts, all in
+    /// one round trip.
     ///
     /// # Errors
     /// In words, without the password.
-    pub fn open(
-        dsn: &Dsn,
-        resolver: &mut Resolver,
-        scripts: &Scripts,
-        deadline: Instant,
-    ) -> Result<Self, String> {
-        let wire = match &dsn.address {
-            Address::Unix(path) => Wire::unix(path, deadline),
-            Address::Tcp { host, port } => {
-                let addresses = resolver
-                    .resolve(host, *port, deadline)
-                    .map_err(|error| format!("cannot resolve the host: {}", describe(&error)))?;
-                match connect(&addresses, deadline) {
-                    Ok((wire, address)) => {
-                        resolver.remember(address);
-                        Ok(wire)
-                    }
-                    Err(error) => {
-                        resolver.forget();
-                        Err(error)
-                    }
-                }
-            }
-        }
-        .map_err(|error| format!("cannot connect: {}", describe(&error)))?;
+    pub fn open(wire: Wire, greeting: &Greeting<'_>, deadline: Instant) -> Result<Self, Trouble> {
         let mut connection = Self {
             wire,
             last_used: Instant::now(),
             sequence: first_number(),
             command: Cmd::new(),
             bytes: Vec::with_capacity(512),
+            asking: false,
         };
-        connection.introduce(dsn, scripts, deadline)?;
+        connection
+            .greet(greeting, deadline)
+            .map_err(|trouble| Trouble {
+                kind: Kind::Unreachable,
+                ..trouble
+            })?;
         Ok(connection)
     }
 
-    fn introduce(&mut self, dsn: &Dsn, scripts: &Scripts, deadline: Instant) -> Result<(), String> {
+    fn greet(&mut self, greeting: &Greeting<'_>, deadline: Instant) -> Result<(), Trouble> {
         let mut bytes = Vec::new();
         let mut steps: Vec<(&str, &str)> = Vec::new();
         let mut queue = |step, expected, command: &Cmd| {
             command.write_packed_command(&mut bytes);
             steps.push((step, expected));
         };
-        if let Some(password) = &dsn.password {
+        if let Some(password) = &greeting.login.password {
             let mut auth = redis::cmd("AUTH");
-            if let Some(user) = &dsn.user {
+            if let Some(user) = &greeting.login.user {
                 auth.arg(user);
             }
-            queue("AUTH", "OK", auth.arg(password.reveal()));
+            queue("AUTH was ", "OK", auth.arg(password.reveal()));
         }
-        if dsn.database != 0 {
-            queue("SELECT", "OK", redis::cmd("SELECT").arg(dsn.database));
+        if greeting.master_only {
+            queue("ROLE was ", "master", &redis::cmd("ROLE"));
         }
-        for script in scripts.singles() {
+        if greeting.database != 0 {
+            let mut select = redis::cmd("SELECT");
+            queue("SELECT was ", "OK", select.arg(greeting.database));
+        }
+        for script in greeting.scripts {
             let mut load = redis::cmd("SCRIPT");
-            queue(
-                "SCRIPT LOAD",
-                &script.sha,
-                load.arg("LOAD").arg(&script.source),
-            );
+            load.arg("LOAD").arg(&script.source);
+            queue("SCRIPT LOAD was ", &script.sha, &load);
         }
-        self.wire
-            .send(&bytes, deadline)
-            .map_err(|error| format!("cannot introduce itself: {}", describe(&error)))?;
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        self.wire.send(&bytes, deadline).map_err(|error| {
+            Trouble::last(format!("cannot introduce itself: {}", describe(&error)))
+        })?;
         for (step, expected) in steps {
-            let reply = self.receive(deadline)?;
-            let matches = match &reply {
+            let reply = self.receive(LONGEST_REPLY, deadline)?;
+            let fits = match &reply {
                 Value::Okay => expected == "OK",
                 Value::BulkString(sha) => sha == expected.as_bytes(),
+                Value::Array(role) if expected == "master" => {
+                    if !is_master(role) {
+                        return Err(Trouble::last("it is no master"));
+                    }
+                    true
+                }
+                // A user who may not ask finds out at the first write.
+                Value::ServerError(error) => expected == "master" && error.code() == "NOPERM",
                 _ => false,
             };
-            if !matches {
-                return Err(format!("{step} was answered with {}", show(&reply)));
+            if !fits {
+                return Err(Trouble::of_reply(step, &reply));
             }
         }
         Ok(())
     }
 
     /// This connection, if a call can still be made on it.
-    pub fn if_usable(self) -> Option<Self> {
+    pub fn if_usable(mut self) -> Option<Self> {
         (self.last_used.elapsed() < IDLE || self.wire.is_quiet()).then_some(self)
     }
 
     /// Runs a script. `write` adds its arguments, behind which the call's
-    /// number goes; the reply has that number in front and `length` numbers in
-    /// all.
+    /// number goes; the reply has that number in front and at least `length`
+    /// numbers in all.
     ///
     /// # Errors
-    /// In words. The connection must not be used again.
+    /// In words. The connection must not be used again, but after one that
+    /// says that nothing ran.
     pub fn evaluate(
         &mut self,
         script: &Script,
@@ -130,7 +134,7 @@ impl Connection {
         write: impl FnOnce(&mut Cmd),
         length: usize,
         deadline: Instant,
-    ) -> Result<Vec<i64>, String> {
+    ) -> Result<Vec<i64>, Trouble> {
         self.sequence += 1;
         self.command.clear();
         self.command.arg("EVALSHA").arg(&script.sha).arg(keys.len());
@@ -140,18 +144,14 @@ impl Connection {
         write(&mut self.command);
         self.command.arg(self.sequence);
 
-        let mut reply = self.round_trip(deadline)?;
-        if matches!(&reply, Value::ServerError(error) if error.code() == "NOSCRIPT") {
-            // The one error after which the same call may be sent again: the
-            // server says that it ran nothing.
-            let call = std::mem::take(&mut self.command);
-            self.load(script, deadline)?;
-            self.command = call;
-            reply = self.round_trip(deadline)?;
+        let mut reply = self.script_round_trip(deadline)?;
+        if matches!(reply, Value::ServerError(_)) {
+            reply = self.after_error(script, &reply, deadline)?;
         }
+        self.asking = false;
         let values = match reply {
             Value::Array(values) => values,
-            other => return Err(format!("answered with {}", show(&other))),
+            other => return Err(Trouble::of_reply("", &other).and_no_more()),
         };
         let numbers: Vec<i64> = values
             .iter()
@@ -160,10 +160,39 @@ impl Connection {
                 _ => None,
             })
             .collect();
-        if numbers.len() == length && values.len() == length && numbers[0] == self.sequence as i64 {
+        let whole = numbers.len() >= length && numbers.len() == values.len();
+        if whole && numbers[0] == self.sequence as i64 {
             Ok(numbers)
         } else {
-            Err("the reply belongs to another call".into())
+            Err(Trouble::last("the reply belongs to another call"))
+        }
+    }
+
+    /// What to make of an error that a script was answered with.
+    ///
+    /// Some say that nothing ran, so that the same call may be sent once more.
+    /// But an error bears no number, and one that belonged to another call
+    /// would have this one run twice. So the script is loaded behind it: where
+    /// that is what is answered next, the error was the answer to this call.
+    fn after_error(
+        &mut self,
+        script: &Script,
+        error: &Value,
+        deadline: Instant,
+    ) -> Result<Value, Trouble> {
+        let unknown = is_no_script(error);
+        let trouble = Trouble::of_reply("", error);
+        if trouble.kind == Kind::Final && !unknown {
+            return Err(trouble);
+        }
+        let call = std::mem::take(&mut self.command);
+        let loaded = self.load(script, deadline);
+        self.command = call;
+        match loaded {
+            Ok(()) if unknown => self.script_round_trip(deadline),
+            Ok(()) => Err(trouble),
+            Err(loading) if unknown => Err(loading.and_no_more()),
+            Err(_) => Err(trouble.and_no_more()),
         }
     }
 
@@ -171,57 +200,85 @@ impl Connection {
     ///
     /// # Errors
     /// As [`evaluate`](Self::evaluate).
-    pub fn delete(&mut self, key: &[u8], deadline: Instant) -> Result<(), String> {
+    pub fn delete(&mut self, key: &[u8], deadline: Instant) -> Result<(), Trouble> {
         self.command.clear();
         self.command.arg("DEL").arg(key);
-        match self.round_trip(deadline)? {
+        match self.script_round_trip(deadline)? {
             Value::Int(0 | 1) => Ok(()),
-            other => Err(format!("DEL was answered with {}", show(&other))),
+            other => Err(Trouble::of_reply("DEL was ", &other)),
         }
     }
 
-    fn load(&mut self, script: &Script, deadline: Instant) -> Result<(), String> {
+    /// Asks something of which the answer is not a script's.
+    ///
+    /// # Errors
+    /// As [`evaluate`](Self::evaluate).
+    pub fn ask(
+        &mut self,
+        words: &[&str],
+        longest: usize,
+        deadline: Instant,
+    ) -> Result<Value, Trouble> {
+        self.command.clear();
+        for word in words {
+            self.command.arg(word);
+        }
+        self.round_trip(longest, deadline)
+    }
+
+    fn load(&mut self, script: &Script, deadline: Instant) -> Result<(), Trouble> {
         self.command.clear();
         self.command.arg("SCRIPT").arg("LOAD").arg(&script.source);
-        match self.round_trip(deadline)? {
+        match self.round_trip(LONGEST_REPLY, deadline)? {
             Value::BulkString(sha) if sha == script.sha.as_bytes() => Ok(()),
-            other => Err(format!("SCRIPT LOAD was answered with {}", show(&other))),
+            other => Err(Trouble::of_reply("SCRIPT LOAD was ", &other)),
         }
     }
 
-    fn round_trip(&mut self, deadline: Instant) -> Result<Value, String> {
+    /// Sends the command, behind ASKING if it is for a slot on its way.
+    fn script_round_trip(&mut self, deadline: Instant) -> Result<Value, Trouble> {
+        if !self.asking {
+            return self.round_trip(LONGEST_REPLY, deadline);
+        }
+        self.bytes.clear();
+        redis::cmd("ASKING").write_packed_command(&mut self.bytes);
+        self.command.write_packed_command(&mut self.bytes);
+        self.send(deadline)?;
+        match self.receive(LONGEST_REPLY, deadline)? {
+            Value::Okay => self.receive(LONGEST_REPLY, deadline),
+            other => Err(Trouble::of_reply("ASKING was ", &other).and_no_more()),
+        }
+    }
+
+    fn round_trip(&mut self, longest: usize, deadline: Instant) -> Result<Value, Trouble> {
         self.bytes.clear();
         self.command.write_packed_command(&mut self.bytes);
+        self.send(deadline)?;
+        self.receive(longest, deadline)
+    }
+
+    fn send(&mut self, deadline: Instant) -> Result<(), Trouble> {
         self.wire
             .send(&self.bytes, deadline)
-            .map_err(|error| format!("cannot send: {}", describe(&error)))?;
-        let reply = self.receive(deadline)?;
+            .map_err(|error| Trouble::of_sending(&error))
+    }
+
+    fn receive(&mut self, longest: usize, deadline: Instant) -> Result<Value, Trouble> {
+        let reply = self
+            .wire
+            .receive(longest, deadline)
+            .map_err(|error| Trouble::of_receiving(&error))?;
         self.last_used = Instant::now();
         Ok(reply)
     }
-
-    fn receive(&mut self, deadline: Instant) -> Result<Value, String> {
-        self.wire
-            .receive(deadline)
-            .map_err(|error| format!("no reply: {}", describe_reply(&error)))
-    }
 }
 
-/// Connects to the first of a host's addresses that answers: a server often
-/// listens on one of the families only. Each gets its share of the time, so
-/// that one which swallows packets leaves some for the next.
-fn connect(addresses: &[SocketAddr], deadline: Instant) -> io::Result<(Wire, SocketAddr)> {
-    let mut last = io::Error::from(ErrorKind::NotFound);
-    for (index, address) in addresses.iter().enumerate() {
-        let now = Instant::now();
-        let left = deadline.saturating_duration_since(now);
-        let share = left / (addresses.len() - index) as u32;
-        match Wire::tcp(*address, now + share) {
-            Ok(wire) => return Ok((wire, *address)),
-            Err(error) => last = error,
-        }
+fn is_master(role: &[Value]) -> bool {
+    match role.first() {
+        Some(Value::BulkString(word)) => word == b"master",
+        Some(Value::SimpleString(word)) => word == "master",
+        _ => false,
     }
-    Err(last)
 }
 
 /// Where a connection starts to number its calls: random bits above 32, below
@@ -229,35 +286,4 @@ fn connect(addresses: &[SocketAddr], deadline: Instant) -> io::Result<(Wire, Soc
 fn first_number() -> u64 {
     let random = RandomState::new().hash_one(std::process::id());
     (random >> 43) << 32
-}
-
-fn describe(error: &std::io::Error) -> String {
-    match error.kind() {
-        ErrorKind::WouldBlock | ErrorKind::TimedOut => "the time was up".into(),
-        _ => error.to_string(),
-    }
-}
-
-fn describe_reply(error: &RedisError) -> String {
-    if error.is_timeout() {
-        "the time was up".into()
-    } else if error.kind() == RedisErrorKind::Io {
-        "the server closed the connection".into()
-    } else {
-        "what came is not a reply of Redis".into()
-    }
-}
-
-/// A reply in an error message: the server's own words if it is an error,
-/// cut short, or only its type, since anything could be in it.
-fn show(reply: &Value) -> String {
-    match reply {
-        Value::ServerError(error) => {
-            let text = format!("{} {}", error.code(), error.details().unwrap_or_default());
-            text.chars().take(200).collect()
-        }
-        Value::Array(values) => format!("{} values", values.len()),
-        Value::Nil => "nothing".into(),
-        _ => "something unexpected".into(),
-    }
 }

@@ -1,39 +1,44 @@
-//! Redis: one connection per worker and DSN, one script call per decision.
+//! Redis: one connection per worker and server, one script call per decision.
 
+mod apart;
+mod calls;
+mod cluster;
 mod connection;
 mod dsn;
+mod link;
 mod questions;
 mod resolver;
 mod scripts;
+mod sentinel;
+mod servers;
+mod tls;
+mod trouble;
 mod wire;
 
-pub use dsn::{Address, Dsn, DsnError, Secret};
+pub use calls::ConnectionStatus;
+pub use dsn::{Address, Dsn, DsnError, Login, Place, Secret, Tls};
+pub use questions::Reply;
 pub use scripts::Scripts;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use sha2::{Digest, Sha256};
-use siphasher::sip::SipHasher13;
-
-use self::connection::Connection;
-use self::questions::{MOST, answer_of, arguments};
-use self::resolver::Resolver;
+use self::calls::Inner;
+use self::questions::{FIGURES, MOST, Part, arguments, parts_of, reply_of};
 use self::scripts::Body;
-use super::{Answer, Fault, Held, Permit, Question, Source, Status, Store, composite, fork};
-use crate::limit::{Identity, Key, Limit, Micros, Mode};
+use self::trouble::Trouble;
+use super::{Answer, Fault, Held, Permit, Question, Source, Status, Store, composite};
+use crate::limit::{Key, Limit, Micros, Mode};
 
-/// Keys up to this many bytes stand in Redis as they are, so that an operator
-/// can read them; longer ones by their SHA-256.
-const LONGEST_PLAIN_KEY: usize = 200;
-
-/// The store on one Redis server.
+/// The store on Redis: one server, or those that a DSN stands for.
 pub struct Redis {
     dsn: Dsn,
     scripts: Rc<Scripts>,
     budget: Budget,
     inner: RefCell<Inner>,
+    /// Whether a call for several keys gave something back, until it is asked.
+    gave_back: Cell<bool>,
 }
 
 /// How long a call may take.
@@ -41,39 +46,9 @@ pub struct Redis {
 pub struct Budget {
     /// The whole call, with everything in it.
     pub timeout: Duration,
-    /// The part of it that resolving and connecting may use.
-    pub connect: Duration,
-}
-
-#[derive(Default)]
-struct Inner {
-    connection: Option<Connection>,
-    resolver: Resolver,
-    /// [`fork::forks`] when the two were made.
-    forks: u32,
-    /// The keys under which states are kept, written anew for each call.
-    keys: Vec<Vec<u8>>,
-    connections: u64,
-    calls: u64,
-    faults: u64,
-    last_fault: Option<String>,
-}
-
-/// How the connection of this worker does.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ConnectionStatus {
-    /// The DSN, without its password.
-    pub dsn: String,
-    /// Whether a connection is open now.
-    pub connected: bool,
-    /// Connections opened by this worker so far.
-    pub connections: u64,
-    /// Calls answered or not.
-    pub calls: u64,
-    /// Calls that Redis did not answer in time, or with an error.
-    pub faults: u64,
-    /// What the last fault was.
-    pub last_fault: Option<String>,
+    /// The part of it that resolving and connecting may use; all of it, unless
+    /// something is said.
+    pub connect: Option<Duration>,
 }
 
 impl Redis {
@@ -87,12 +62,13 @@ impl Redis {
     /// The same with other scripts: tests inject time there.
     pub fn with_scripts(dsn: Dsn, budget: Budget, scripts: Rc<Scripts>) -> Self {
         let timeout = dsn.timeout.unwrap_or(budget.timeout);
-        let connect = dsn.connect_timeout.unwrap_or(budget.connect).min(timeout);
+        let connect = dsn.connect_timeout.or(budget.connect);
         Self {
             budget: Budget { timeout, connect },
+            inner: RefCell::new(Inner::of(&dsn)),
+            gave_back: Cell::new(false),
             dsn,
             scripts,
-            inner: RefCell::default(),
         }
     }
 
@@ -100,100 +76,75 @@ impl Redis {
     pub fn dsn(&self) -> &Dsn {
         &self.dsn
     }
-
-    /// Runs `call` on a live connection within the budget, and drops the
-    /// connection if anything goes wrong: what it would say next is unknown.
-    fn with_connection<T>(
-        &self,
-        named: &[(Key<'_>, Identity<'_>)],
-        call: impl FnOnce(&mut Connection, &[Vec<u8>], Instant) -> Result<T, String>,
-    ) -> Result<T, Fault> {
-        let inner = &mut *self.inner.borrow_mut();
-        let started = Instant::now();
-        let deadline = started + self.budget.timeout;
-        inner.calls += 1;
-        // One buffer per key, kept: a decision allocates none of them.
-        if inner.keys.len() < named.len() {
-            inner.keys.resize(named.len(), Vec::new());
-        }
-        for (into, (key, identity)) in inner.keys.iter_mut().zip(named) {
-            self.write_key(into, *key, *identity);
-        }
-
-        let forks = fork::forks();
-        if inner.forks != forks {
-            inner.forks = forks;
-            inner.connection = None;
-            inner.resolver.abandon();
-        }
-        let kept = inner.connection.take().and_then(Connection::if_usable);
-        let opened = if let Some(connection) = kept {
-            Ok(connection)
-        } else {
-            let connect_by = started + self.budget.connect;
-            Connection::open(&self.dsn, &mut inner.resolver, &self.scripts, connect_by)
-                .inspect(|_| inner.connections += 1)
-        };
-        let result = opened.and_then(|mut connection| {
-            let answer = call(&mut connection, &inner.keys[..named.len()], deadline)?;
-            inner.connection = Some(connection);
-            Ok(answer)
-        });
-        result.map_err(|what| {
-            let message = format!("{}: {what}", self.dsn);
-            inner.faults += 1;
-            inner.last_fault = Some(message.clone());
-            Fault::new(message)
-        })
-    }
-
-    /// `prefix{tag}kind:window:name length:name:marker:key`.
-    ///
-    /// The tag keeps all limits of one key in one slot of a Cluster. It is a
-    /// hash, because a key may be empty or hold braces; that two keys may share
-    /// a tag does not matter.
-    fn write_key(&self, into: &mut Vec<u8>, key: Key<'_>, identity: Identity<'_>) {
-        use std::hash::Hasher;
-        use std::io::Write;
-
-        let mut tag = SipHasher13::new();
-        tag.write(key.bytes);
-        into.clear();
-        into.extend_from_slice(self.dsn.prefix.as_deref().unwrap_or(b"sluice:"));
-        // Writing to a Vec cannot fail.
-        let _ = write!(
-            into,
-            "{{{:016x}}}{}:{}{}:{}:",
-            tag.finish(),
-            identity.letter as char,
-            identity.window,
-            identity.zone,
-            key.name.len()
-        );
-        into.extend_from_slice(key.name);
-        if key.bytes.len() <= LONGEST_PLAIN_KEY {
-            into.extend_from_slice(b":=");
-            into.extend_from_slice(key.bytes);
-        } else {
-            let _ = write!(into, ":#{:x}", Sha256::digest(key.bytes));
-        }
-    }
 }
 
-impl Store for Redis {
-    fn decide(&self, question: &Question<'_>) -> Result<Answer, Fault> {
+impl Redis {
+    /// As [`Store::decide`], and the state that is left.
+    ///
+    /// # Errors
+    /// As [`Store::decide`].
+    pub fn see(&self, question: &Question<'_>) -> Result<Reply, Fault> {
         let (mode, extra) = match question.ask.mode {
             Mode::Take => ("take", 0),
             Mode::Peek => ("peek", 0),
             Mode::Charge => ("charge", 0),
             Mode::Reserve(max_wait) => ("reserve", max_wait.0),
         };
-        let mut answers = self.evaluate(std::slice::from_ref(question), mode, extra, None)?;
-        answers.pop().ok_or_else(|| Fault::new("no answer"))
+        self.evaluate_one(question, mode, extra)
+    }
+
+    /// As [`Store::decide_all`], and the states that are left.
+    ///
+    /// # Errors
+    /// As [`Store::decide_all`].
+    pub fn see_all(&self, questions: &[Question<'_>]) -> Result<Vec<Reply>, Fault> {
+        let _whole = self.begin();
+        let apart = self.inner.borrow().apart;
+        let groups = if apart > 0 {
+            apart::by_slot(self, questions)
+        } else {
+            apart::by_number(questions)
+        };
+        let result = if groups.len() > 1 {
+            apart::decide_all(self, questions, &groups)
+        } else {
+            self.evaluate(questions, "take", 0, None)
+        };
+        if result.is_err() && self.inner.borrow().apart > apart && questions.len() > 1 {
+            // Nothing of it ran: the keys lie in several places, or one slot
+            // is half way to another node.
+            return apart::decide_all(self, questions, &apart::one_by_one(questions));
+        }
+        result
+    }
+
+    /// Whether [`see_all`](Self::see_all) gave back what it took since this was
+    /// last asked: others may have been refused for it meanwhile.
+    pub fn gave_back(&self) -> bool {
+        self.gave_back.take()
+    }
+
+    /// Takes from a token bucket and, if that was allowed, up to `more` tokens
+    /// on top, at most a quarter of what is left: how many that were.
+    ///
+    /// # Errors
+    /// As [`Store::decide`].
+    pub fn take_ahead(&self, question: &Question<'_>, more: u32) -> Result<(Reply, u32), Fault> {
+        let mut reply = self.evaluate_one(question, "lease", more.into())?;
+        let delay = std::mem::take(&mut reply.answer.decision.delay);
+        let on_top = u32::try_from(delay.0).unwrap_or(0).min(more);
+        Ok((reply, on_top))
+    }
+}
+
+impl Store for Redis {
+    fn decide(&self, question: &Question<'_>) -> Result<Answer, Fault> {
+        self.see(question).map(|reply| reply.answer)
     }
 
     fn decide_all(&self, questions: &[Question<'_>]) -> Result<Vec<Answer>, Fault> {
-        self.evaluate(questions, "take", 0, None)
+        let replies = self.see_all(questions)?;
+        Ok(replies.iter().map(|reply| reply.answer).collect())
     }
 
     fn refund(&self, question: &Question<'_>, taken: &Answer) -> Result<(), Fault> {
@@ -217,16 +168,8 @@ impl Store for Redis {
     }
 
     fn status(&self) -> Status {
-        let inner = self.inner.borrow();
         Status {
-            redis: Some(ConnectionStatus {
-                dsn: self.dsn.to_string(),
-                connected: inner.connection.is_some(),
-                connections: inner.connections,
-                calls: inner.calls,
-                faults: inner.faults,
-                last_fault: inner.last_fault.clone(),
-            }),
+            redis: Some(self.connection_status()),
             ..Status::default()
         }
     }
@@ -239,10 +182,20 @@ impl Redis {
         mode: &str,
         permit: Permit,
     ) -> Result<bool, Fault> {
-        let answers = self.evaluate(std::slice::from_ref(question), mode, 0, Some(permit))?;
-        Ok(answers
+        let replies = self.evaluate(std::slice::from_ref(question), mode, 0, Some(permit))?;
+        Ok(replies
             .first()
-            .is_some_and(|answer| answer.decision.allowed))
+            .is_some_and(|reply| reply.answer.decision.allowed))
+    }
+
+    fn evaluate_one(
+        &self,
+        question: &Question<'_>,
+        mode: &str,
+        extra: u64,
+    ) -> Result<Reply, Fault> {
+        let mut replies = self.evaluate(std::slice::from_ref(question), mode, extra, None)?;
+        replies.pop().ok_or_else(|| Fault::new("no answer"))
     }
 
     /// Asks all questions in one call, if any needs to be asked at all.
@@ -252,18 +205,23 @@ impl Redis {
         mode: &str,
         extra: u64,
         permit: Option<Permit>,
-    ) -> Result<Vec<Answer>, Fault> {
-        let mut answers: Vec<Option<Answer>> = questions
+    ) -> Result<Vec<Reply>, Fault> {
+        let _whole = self.begin();
+        let mut answers: Vec<Option<Reply>> = questions
             .iter()
-            .map(|question| composite::stateless(question, Source::Redis))
+            .map(|question| {
+                let answer = composite::stateless(question, Source::Redis)?;
+                let state = None;
+                Some(Reply { answer, state })
+            })
             .collect();
         let asked: Vec<&Question<'_>> = questions
             .iter()
             .zip(&answers)
             .filter_map(|(question, answer)| answer.is_none().then_some(question))
             .collect();
-        let refused = questions.iter().zip(&answers).any(|(question, answer)| {
-            !question.dry_run && answer.is_some_and(|answer| !answer.decision.allowed)
+        let refused = questions.iter().zip(&answers).any(|(question, reply)| {
+            !question.dry_run && reply.is_some_and(|reply| !reply.answer.decision.allowed)
         });
         // Beside a limit of 0 nothing may be taken from the others.
         let mode = if refused && mode == "take" {
@@ -286,7 +244,7 @@ impl Redis {
         mode: &str,
         extra: u64,
         permit: Option<Permit>,
-    ) -> Result<Vec<Answer>, Fault> {
+    ) -> Result<Vec<Reply>, Fault> {
         let bodies: Vec<Body> = questions.iter().filter_map(|q| Body::of(q.limit)).collect();
         let composite = (bodies.len() > 1).then(|| self.scripts.composite(&bodies));
         let script = match &composite {
@@ -297,11 +255,11 @@ impl Redis {
             .iter()
             .map(|question| (question.key, question.limit.identity()))
             .collect();
-        let dry = questions
+        // A digit each: a number would have too few bits for many limits.
+        let dry: Vec<_> = questions
             .iter()
-            .enumerate()
-            .filter(|(_, question)| question.dry_run)
-            .fold(0_u64, |dry, (index, _)| dry | 1 << index);
+            .map(|question| b'0' + u8::from(question.dry_run))
+            .collect();
         // The calendar is ours, the time is the server's: where our clock is
         // far off, the second round has the server's time to go by.
         let mut around = None;
@@ -319,49 +277,56 @@ impl Redis {
                 .map(|question| arguments(question, around))
                 .collect();
             let reply = self.with_connection(&named, |connection, keys, deadline| {
-                connection.evaluate(
-                    script,
-                    keys,
-                    |command| {
-                        for ((numbers, permit), question) in
-                            numbers.iter().zip(&permits).zip(questions)
-                        {
-                            command.arg(question.ask.cost.min(MOST));
-                            for number in numbers {
-                                command.arg(*number);
+                connection
+                    .evaluate(
+                        script,
+                        keys,
+                        |command| {
+                            for ((numbers, permit), question) in
+                                numbers.iter().zip(&permits).zip(questions)
+                            {
+                                command.arg(question.ask.cost.min(MOST));
+                                for number in numbers {
+                                    command.arg(*number);
+                                }
+                                if let Limit::Concurrency(_) = question.limit {
+                                    command.arg(permit.name());
+                                }
                             }
-                            if let Limit::Concurrency(_) = question.limit {
-                                command.arg(permit.name());
-                            }
-                        }
-                        command.arg(mode).arg(extra).arg(dry);
-                    },
-                    2 + 5 * questions.len(),
-                    deadline,
-                )
+                            command.arg(mode).arg(extra).arg(&dry);
+                        },
+                        2 + FIGURES * questions.len(),
+                        deadline,
+                    )
+                    .and_then(|reply| {
+                        // Of another form, it is the end of the connection.
+                        parts_of(&reply[2..], questions.len()).map_err(Trouble::last)?;
+                        Ok(reply)
+                    })
             })?;
             let at = Micros(reply[1].max(0) as u64);
-            let parts = reply[2..].chunks_exact(5);
-            if parts.clone().any(|part| part[0] == -2) {
+            let parts = parts_of(&reply[2..], questions.len()).map_err(Fault::new)?;
+            if parts.iter().any(Part::is_outside) {
                 around = Some(at);
                 continue;
             }
-            let mut answers = parts
+            let mut replies = parts
+                .into_iter()
                 .zip(questions)
                 .zip(permits)
-                .map(|((part, question), permit)| answer_of(part, question, at, permit))
+                .map(|((part, question), permit)| reply_of(part, question, at, permit))
                 .collect::<Result<Vec<_>, _>>()?;
-            let refused = answers
+            let refused = replies
                 .iter()
                 .zip(questions)
-                .any(|(answer, question)| !answer.decision.allowed && !question.dry_run);
+                .any(|(reply, question)| !reply.answer.decision.allowed && !question.dry_run);
             if refused || mode != "take" {
                 // Those that would have passed took nothing.
-                for answer in &mut answers {
-                    answer.permit = None;
+                for reply in &mut replies {
+                    reply.answer.permit = None;
                 }
             }
-            return Ok(answers);
+            return Ok(replies);
         }
         Err(Fault::new(format!(
             "{}: its clock does not stand still long enough to tell the period",

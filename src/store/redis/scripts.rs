@@ -78,8 +78,11 @@ impl Body {
     /// How many arguments the body takes.
     pub fn arguments(self) -> usize {
         match self {
-            Self::TokenBucket | Self::LeakyBucket | Self::SlidingWindow | Self::Concurrency => 4,
-            Self::FixedWindow => 3,
+            Self::TokenBucket
+            | Self::LeakyBucket
+            | Self::FixedWindow
+            | Self::SlidingWindow
+            | Self::Concurrency => 4,
             Self::Quota => 6,
         }
     }
@@ -164,7 +167,7 @@ impl Script {
             source,
             "local now = clock()\n\
              local mode, extra = ARGV[{mode}], tonumber(ARGV[{extra}])\n\
-             local dry, sequence = tonumber(ARGV[{dry}]), tonumber(ARGV[{sequence}])\n"
+             local dry, sequence = ARGV[{dry}], tonumber(ARGV[{sequence}])\n"
         );
         if bodies.len() == 1 {
             source.push_str("return {sequence, now, part_1(now, mode, extra)}\n");

@@ -17,11 +17,13 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use portable_atomic::AtomicU128;
 
+use super::circuits::Circuit;
 use super::layout::{Array, Layout, PAGE};
+use super::near::Near;
 use super::permits::Block;
 use super::windows::Record;
 use super::worker::Desk;
-use crate::limit::Micros;
+use crate::limit::{MOST_CELLS, Micros};
 use crate::store::unix_now;
 
 /// What a mapping starts with. Written once, before anyone else can see it;
@@ -48,7 +50,8 @@ static MAPPED: AtomicU64 = AtomicU64::new(0);
 
 const MAGIC: [u8; 8] = *b"sluice\0\0";
 /// Changes whenever the header, a slot or the hash does.
-const LAYOUT: u64 = 2;
+const LAYOUT: u64 = 3;
+
 /// A shared mapping with a header. Unmapped when dropped.
 #[derive(Debug)]
 pub struct Mapping {
@@ -300,6 +303,31 @@ impl Mapping {
         // SAFETY: an array of desks; their mutexes are made before anyone else
         // sees them and only used through calls.
         unsafe { self.array(self.layout.desks) }
+    }
+
+    /// What Redis last said of buckets, fixed windows and quotas.
+    #[inline(always)]
+    pub(in crate::store) fn near(&self) -> Near<'_, 1> {
+        // SAFETY: an array of entries, which are atomic throughout.
+        Near(unsafe { self.array(self.layout.near) })
+    }
+
+    /// What Redis last said of sliding windows.
+    pub(in crate::store) fn near_windows(&self) -> Near<'_, MOST_CELLS> {
+        // SAFETY: an array of entries, which are atomic throughout.
+        Near(unsafe { self.array(self.layout.near_windows) })
+    }
+
+    /// The tokens that this host holds.
+    pub(super) fn leases(&self) -> &[AtomicU128] {
+        // SAFETY: an array of atomics, as laid out.
+        unsafe { self.array(self.layout.leases) }
+    }
+
+    /// Which servers are away.
+    pub(super) fn circuits(&self) -> &[Circuit] {
+        // SAFETY: an array of circuits, which are atomic throughout.
+        unsafe { self.array(self.layout.circuits) }
     }
 
     /// A record that no head and no desk ever had.

@@ -4,8 +4,11 @@
 //! one 128-bit compare-and-swap; a worker killed anywhere holds nothing.
 
 mod boot_clock;
+pub(super) mod circuits;
 mod layout;
+pub(super) mod leases;
 mod mapping;
+pub(super) mod near;
 mod permits;
 mod reach;
 mod slot;
@@ -25,12 +28,16 @@ use self::windows::NoDesk;
 use super::clock::Clock;
 use super::composite;
 use super::{Answer, Fault, Held, Question, Source, Status, Store};
-use crate::limit::{Ask, Concurrency, Decision, Key, Limit, Micros, Mode};
+use crate::limit::{
+    Ask, Cells, Concurrency, Decision, Fraction, Key, Kind, Limit, Micros, Mode, State,
+};
 
 /// The store on a shared table, by default under the kernel's BOOTTIME clock.
 #[derive(Clone, Debug)]
 pub struct SharedMemory<C = BootClock> {
     table: Arc<Table>,
+    /// Sets the states of one application apart from those of others.
+    realm: u64,
     clock: C,
 }
 
@@ -44,11 +51,36 @@ impl SharedMemory<BootClock> {
 impl<C: Clock> SharedMemory<C> {
     /// The store on this table, with time injected.
     pub fn with_clock(table: Arc<Table>, clock: C) -> Self {
-        Self { table, clock }
+        let realm = 0;
+        Self {
+            table,
+            realm,
+            clock,
+        }
+    }
+
+    /// The same, apart from all that goes by another prefix: several
+    /// applications may have one table.
+    #[must_use]
+    pub fn with_prefix(self, prefix: &[u8]) -> Self {
+        let realm = self.table.realm(prefix);
+        Self { realm, ..self }
     }
 
     #[inline(always)]
-    fn now(&self) -> Micros {
+    fn place(&self, key: Key<'_>, limit: &Limit) -> Place {
+        self.table.place_in(self.realm, key, limit.identity())
+    }
+
+    /// The table.
+    #[inline(always)]
+    pub(super) fn table(&self) -> &Table {
+        &self.table
+    }
+
+    /// The time of the table.
+    #[inline(always)]
+    pub(super) fn now(&self) -> Micros {
         self.clock.now().since(self.table.mapping.made_at())
     }
 
@@ -90,13 +122,67 @@ impl<C: Clock> SharedMemory<C> {
     }
 }
 
+/// A state that another store knew, and how it is to be read here.
+pub(super) struct Known<'a> {
+    /// The state, by the other store's time.
+    pub state: &'a Cells,
+    /// A moment of that time, and the same by the table's.
+    pub there: Micros,
+    /// See `there`.
+    pub here: Micros,
+    /// The part of what was spent that counts here.
+    pub share: Fraction,
+}
+
+impl Known<'_> {
+    fn state_of<K: Kind>(&self, kind: &K) -> Option<K::State> {
+        let state = K::State::of_cells(self.state.cells())?;
+        Some(kind.adopted(state, self.there, self.here, self.share))
+    }
+}
+
+impl<C: Clock> SharedMemory<C> {
+    /// Counts as spent what another store knew to be spent of a key, where that
+    /// is more than is known here.
+    ///
+    /// # Errors
+    /// Where there is no room for another sliding window.
+    pub(super) fn adopt(
+        &self,
+        key: Key<'_>,
+        limit: &Limit,
+        known: &Known<'_>,
+    ) -> Result<(), Fault> {
+        let place = self.place(key, limit);
+        let now = || self.now();
+        let table = &self.table;
+        match limit {
+            Limit::TokenBucket(kind) => table.raise(place, now, now, kind, known.state_of(kind)),
+            Limit::FixedWindow(kind) => table.raise(place, now, now, kind, known.state_of(kind)),
+            Limit::LeakyBucket(kind) => table.raise(place, now, now, kind, known.state_of(kind)),
+            Limit::Quota(kind) => {
+                let unix = || self.clock.unix();
+                table.raise(place, unix, now, kind, known.state_of(kind));
+            }
+            Limit::SlidingWindow(kind) => {
+                let cells = known.state_of(kind);
+                table
+                    .mapping
+                    .raise_window(place, now, kind, cells.as_ref())?;
+            }
+            Limit::Concurrency(_) | Limit::None | Limit::Deny => {}
+        }
+        Ok(())
+    }
+}
+
 impl<C: Clock> Store for SharedMemory<C> {
     #[inline(always)]
     fn decide(&self, question: &Question<'_>) -> Result<Answer, Fault> {
         let Question {
             key, limit, ask, ..
         } = *question;
-        let place = self.table.place(key, limit.identity());
+        let place = self.place(key, limit);
         let now = || self.now();
         let (decision, at) = match limit {
             Limit::TokenBucket(kind) => self.table.decide(place, now, now, kind, ask),
@@ -131,7 +217,7 @@ impl<C: Clock> Store for SharedMemory<C> {
         let Question {
             key, limit, ask, ..
         } = *question;
-        let place = self.table.place(key, limit.identity());
+        let place = self.place(key, limit);
         let now = || self.now();
         let (cost, at) = (ask.cost, taken.at);
         match limit {
@@ -167,7 +253,7 @@ impl<C: Clock> Store for SharedMemory<C> {
     }
 
     fn reset(&self, key: Key<'_>, limit: &Limit) -> Result<(), Fault> {
-        let place = self.table.place(key, limit.identity());
+        let place = self.place(key, limit);
         match limit {
             Limit::SlidingWindow(_) => self.table.mapping.forget_window(place),
             Limit::Concurrency(_) => self.table.mapping.forget_permits(place),

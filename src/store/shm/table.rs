@@ -22,7 +22,7 @@ pub(super) const LINE: usize = 4;
 /// windows and permits.
 #[derive(Debug)]
 pub struct Table {
-    pub(super) mapping: Mapping,
+    pub(in crate::store) mapping: Mapping,
 }
 
 /// Where a key may be found, and by what it is known there: two halves of one
@@ -40,6 +40,7 @@ impl Place {
     }
 
     /// All 64 bits, for words that have room for them; never zero.
+    #[inline(always)]
     pub(super) fn wide_fingerprint(self) -> u64 {
         self.print.max(1)
     }
@@ -106,9 +107,21 @@ impl Table {
     /// where the name ends and the caller's key begins.
     #[inline(always)]
     pub fn place(&self, key: Key<'_>, identity: Identity<'_>) -> Place {
+        self.place_in(0, key, identity)
+    }
+
+    /// The same for states that belong to another store, each of which has a
+    /// realm of its own: [`realm`](Self::realm).
+    #[inline(always)]
+    pub(in crate::store) fn place_in(
+        &self,
+        realm: u64,
+        key: Key<'_>,
+        identity: Identity<'_>,
+    ) -> Place {
         let (k0, k1) = self.mapping.secret();
         let hasher = SipHasher13::new_with_keys(
-            k0 ^ identity.window,
+            k0 ^ identity.window ^ realm,
             k1 ^ u64::from(identity.letter) << 56
                 ^ (identity.zone.len() as u64) << 48
                 ^ key.name.len() as u64,
@@ -122,6 +135,12 @@ impl Table {
             home: hash.h1,
             print: hash.h2,
         }
+    }
+
+    /// A number for the store of this name, which nobody can choose.
+    pub(in crate::store) fn realm(&self, name: &[u8]) -> u64 {
+        let (k0, k1) = self.mapping.secret();
+        SipHasher13::new_with_keys(!k0, !k1).hash(name).h1
     }
 
     #[inline(always)]
@@ -196,6 +215,33 @@ impl Table {
             if search.swap(index, word, next.0) {
                 break;
             }
+        }
+    }
+
+    /// Puts a state in the place of one of which less counts as spent.
+    pub(super) fn raise<K: Slotted>(
+        &self,
+        place: Place,
+        now: impl Fn() -> Micros,
+        table_now: impl Fn() -> Micros,
+        kind: &K,
+        other: Option<K::State>,
+    ) {
+        let Some(other) = other else { return };
+        let search = self.search(place);
+        loop {
+            let found = search.find();
+            let state = state_in::<K>(found);
+            let now = now();
+            let spent = state.map_or(0, |state| kind.spent(state, now));
+            if kind.spent(other, now) <= spent {
+                return;
+            }
+            let next = kind.pack(search.fingerprint, other);
+            if self.write(&search, found, state.is_some(), next, &table_now) {
+                return;
+            }
+            std::hint::spin_loop();
         }
     }
 

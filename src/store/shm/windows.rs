@@ -155,6 +155,22 @@ impl Mapping {
         })
     }
 
+    /// Puts a state in the place of one of which less counts as spent.
+    pub(super) fn raise_window(
+        &self,
+        place: Place,
+        now: impl Fn() -> Micros,
+        window: &SlidingWindow,
+        other: Option<&Cells>,
+    ) -> Result<(), NoDesk> {
+        self.change_window(place, &now, window, |state| {
+            let now = now();
+            let spent = |state: Option<Cells>| state.map_or(0, |state| window.spent(state, now));
+            let other = other.copied();
+            ((), other.filter(|_| spent(other) > spent(state)))
+        })
+    }
+
     pub(super) fn forget_window(&self, place: Place) {
         let search = self.search_head(place);
         while let Some((index, word)) = search.find() {
