@@ -18,6 +18,7 @@ final class BadDirectivesTest extends TestCase
         'sluice.headers' => 'ietf,x',
         'sluice.local_share' => '1.0',
         'sluice.mode' => 'enforce',
+        'sluice.near' => '1s',
         'sluice.on_failure' => 'local',
         'sluice.prefix' => 'sluice:',
         'sluice.scale' => '1.0',
@@ -55,13 +56,17 @@ final class BadDirectivesTest extends TestCase
         $time = 'must be a time from 1ms to 60s, such as 50ms';
         yield 'store' => ['sluice.store', '127.0.0.1:6379', self::notADsn('it has no scheme'), 'a value'];
         yield 'store with a password' => [
-            'sluice.store', 'redis://:hunter2@', self::notADsn('it has an empty host'), 'a value',
+            'sluice.store', 'redis://:hunter2@', self::notADsn('it names no host'), 'a value',
         ];
         yield 'prefix' => ['sluice.prefix', "\xff", 'must be UTF-8', 'text that is not UTF-8'];
         yield 'timeout without a unit' => ['sluice.timeout', '500', $time];
         yield 'timeout of nothing' => ['sluice.timeout', '0', $time];
         yield 'timeout that is none' => ['sluice.timeout', 'fast', $time];
         yield 'connect_timeout' => ['sluice.connect_timeout', '2min', $time];
+        $near = 'must be a time from 0 to 60s, such as 1s; 0 turns the near state off';
+        yield 'near that is none' => ['sluice.near', 'close', $near];
+        yield 'near for too long' => ['sluice.near', '61s', $near];
+        yield 'near below nothing' => ['sluice.near', '-1s', $near];
         yield 'on_failure' => ['sluice.on_failure', 'open', 'must be one of local, allow, deny, throw'];
         yield 'local_share of nothing' => ['sluice.local_share', '0', 'must be a number above 0, from 0.000001 to 1'];
         yield 'local_share above all' => ['sluice.local_share', '1.5', 'must be a number above 0, from 0.000001 to 1'];
@@ -156,7 +161,8 @@ final class BadDirectivesTest extends TestCase
 
     private static function notADsn(string $reason): string
     {
-        return "is not a DSN: {$reason}; a DSN is redis://[user[:password]@]host[:port][/db] or unix:///path[?db=n],"
+        return "is not a DSN: {$reason}; a DSN is redis://[user[:password]@]host[:port][/db], unix:///path[?db=n],"
+            . ' redis+sentinel://host,host/master[/db] or redis+cluster://host,host, with rediss for TLS, and'
             . ' with @ / ? # % in a user name or password written as %40 %2F %3F %23 %25';
     }
 }

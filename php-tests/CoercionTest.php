@@ -121,7 +121,7 @@ final class CoercionTest extends TestCase
         yield 'capacity' => ['attempt', ['k', '10', 1], 'Argument #2 ($capacity) must be of type int, string given'];
         yield 'capacity as a float' => ['attempt', ['k', 10.0, 1], 'Argument #2 ($capacity) must be of type int, float given'];
         yield 'rate' => ['attempt', ['k', 1, '0.5'], 'Argument #3 ($rate) must be of type int|float, string given'];
-        yield 'requested' => ['attempt', ['k', 1, 1, true], 'Argument #4 ($requested) must be of type int, bool given'];
+        yield 'requested' => ['attempt', ['k', 1, 1, '1'], 'Argument #4 ($requested) must be of type int, string given'];
         yield 'window' => ['window', ['k', 1, '60'], 'Argument #3 ($window) must be of type int|float, string given'];
         yield 'time' => ['fake', ['1'], 'Argument #1 ($at) must be of type DateTimeInterface|float|null, string given'];
         yield 'seconds' => ['advance', ['1.5'], 'Argument #1 ($seconds) must be of type float, string given'];

@@ -9,7 +9,9 @@ use Sluice\Source;
 use Sluice\StoreException;
 use Sluice\Tests\Support\PhpProcess;
 use Sluice\Tests\Support\RedisServer;
+use Sluice\Tests\Support\TempDir;
 use Sluice\Tests\Support\TestCase;
+use Sluice\Tests\Support\Wait;
 use Sluice\TokenBucketLimiter;
 
 /** Redis cannot be asked: a stated policy answers, and answers in time. */
@@ -155,6 +157,24 @@ final class FailurePolicyTest extends TestCase
             self::assertSame(Source::Fallback, $limiter->attempt('k', 5, 60)->source);
             self::assertLessThan(self::IN_TIME, (hrtime(true) - $started) / 1e9);
         }
+    }
+
+    /** `sluice.connect_timeout` is empty, so that connecting may take all of it. */
+    public function testTheTimeThatADsnGivesIsThereForConnectingToo(): void
+    {
+        $this->server->launch();
+        $this->server->pause();
+        $answer = TempDir::make()->file('answer');
+        $code = sprintf(
+            'file_put_contents(%s, (new Sluice\\FixedWindowLimiter(%s))->attempt("k", 5, 60)->source->value);',
+            var_export($answer, true),
+            var_export($this->server->dsn(), true),
+        );
+        $asking = PhpProcess::with(['sluice.timeout' => '1ms'])->start('-r', $code);
+        usleep(300_000);
+        $this->server->resume();
+        self::assertSame(0, $asking->wait(Wait::PATIENCE));
+        self::assertSame('redis', file_get_contents($answer));
     }
 
     public function testALateReplyIsNotTakenForThatOfTheNextCall(): void

@@ -5,6 +5,8 @@ declare(strict_types=1);
 namespace Sluice\Tests;
 
 use Sluice\FixedWindowLimiter;
+use Sluice\Limit;
+use Sluice\Limiter;
 use Sluice\Source;
 use Sluice\Store;
 use Sluice\Tests\Support\TestCase;
@@ -142,5 +144,37 @@ final class FixedWindowTest extends TestCase
         $decision = $this->limiter->attempt(self::freshKey(), 3, 60);
         self::assertSame(Source::SharedMemory, $decision->source);
         self::assertSame(2, $decision->remaining);
+    }
+
+    public function testAWindowKeptAsOpenedIsOneCountUnderAllLengths(): void
+    {
+        $limiter = new Limiter();
+        $window = fn (int $limit, float $length) => Limit::fixedWindow($limit, $length, asOpened: true);
+        $limiter->charge('k', $window(5, 60), 2);
+        self::assertSame(1, $limiter->attempt('k', $window(4, 3600))->remaining);
+        self::assertSame(5, $limiter->peek('k', Limit::fixedWindow(5, 60))->remaining, 'it is apart from others');
+
+        $this->store->advance(59.999_999);
+        self::assertSame(2, $limiter->peek('k', $window(5, 1))->remaining);
+        self::assertSame(0.000_001, $limiter->attempt('k', $window(3, 1))->retryAfter);
+        $this->store->advance(0.000_001);
+        self::assertTrue($limiter->allow('k', $window(1, 3600)));
+        self::assertSame(3600.0, $limiter->peek('k', $window(1, 1))->retryAfter, 'the next one has its own length');
+
+        $limiter->reset('k', $window(9, 7));
+        self::assertTrue($limiter->allow('k', $window(1, 1)));
+    }
+
+    public function testWhatAWindowKeptAsOpenedTookIsGivenBackToNoLaterOne(): void
+    {
+        $limiter = new Limiter();
+        $window = Limit::fixedWindow(3, 60, asOpened: true);
+        $first = $limiter->attempt('k', $window);
+        $this->store->advance(60);
+        $second = $limiter->attempt('k', $window);
+        $limiter->refund($first);
+        self::assertSame(2, $limiter->peek('k', $window)->remaining);
+        $limiter->refund($second);
+        self::assertSame(3, $limiter->peek('k', $window)->remaining);
     }
 }

@@ -23,7 +23,7 @@ final class InfoTest extends TestCase
         self::assertSame('enabled', $rows['Sluice']);
         self::assertSame(phpversion('sluice'), $rows['Version']);
         self::assertSame('shared memory', $rows['Store']);
-        self::assertSame('1292 KiB, 65536 slots (anonymous)', $rows['Shared memory']);
+        self::assertSame('1572 KiB, 65536 slots (anonymous)', $rows['Shared memory']);
         self::assertSame('0', $rows['Keys in shared memory']);
         self::assertSame('0', $rows['Evictions of live keys']);
     }
@@ -43,7 +43,7 @@ final class InfoTest extends TestCase
         $path = TempDir::make()->file('table');
         $ini = ['sluice.shm_path' => $path, 'sluice.shm_size' => '64K'];
         $rows = self::rows(PhpProcess::with($ini)->run('--ri', 'sluice'));
-        self::assertSame("100 KiB, 4096 slots ({$path})", $rows['Shared memory']);
+        self::assertSame("136 KiB, 4096 slots ({$path})", $rows['Shared memory']);
     }
 
     public function testShowsTheConnectionToRedis(): void

@@ -43,6 +43,15 @@ final class LimitTest extends TestCase
         yield 'deny' => [Limit::deny(), 0];
     }
 
+    public function testALimitIsWrittenAsTheSpecThatReadsAsIt(): void
+    {
+        foreach (['20/s burst 100', '10/m queue 5', '60/m', '3/90s fixed', '1000/day Asia/Shanghai', '8 concurrent lease 5m'] as $spec) {
+            self::assertSame($spec, (string) Limit::parse($spec));
+        }
+        self::assertSame('10/m burst 20', (string) Limit::tokenBucket(20, 10, per: 60)->by('k')->named('api'));
+        self::assertSame('none, deny', Limit::none() . ', ' . Limit::deny());
+    }
+
     public function testARateOverATimeIsExact(): void
     {
         $store = Store::fake();

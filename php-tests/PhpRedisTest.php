@@ -91,19 +91,21 @@ final class PhpRedisTest extends TestCase
         ];
     }
 
-    public function testAnotherClientOfPhpRedisIsATypeError(): void
+    public function testAClientOfManyServersIsToldWhatToPassInstead(): void
     {
         $result = PhpProcess::with()->loadingRedis()->code(<<<'PHP'
-            try {
-                new Sluice\TokenBucketLimiter((new ReflectionClass('RedisSentinel'))->newInstanceWithoutConstructor());
-            } catch (TypeError $error) {
-                echo $error->getMessage();
+            foreach (['RedisCluster', 'RedisSentinel', 'RedisArray'] as $class) {
+                try {
+                    new Sluice\TokenBucketLimiter((new ReflectionClass($class))->newInstanceWithoutConstructor());
+                } catch (Sluice\ConfigException $error) {
+                    echo $error->getMessage(), "\n";
+                }
             }
             PHP);
-        self::assertStringContainsString(
-            'must be of type Redis|Sluice\Store|string|null, RedisSentinel given',
-            $result->stdout,
-        );
+        self::assertStringContainsString('RedisCluster given', $result->stdout);
+        self::assertStringContainsString('pass redis+cluster://host,host', $result->stdout);
+        self::assertStringContainsString('pass redis+sentinel://host,host/master', $result->stdout);
+        self::assertSame(3, substr_count($result->stdout, "\n"));
     }
 
     private function decideBy(

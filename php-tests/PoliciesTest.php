@@ -76,12 +76,12 @@ final class PoliciesTest extends TestCase
     public static function broken(): iterable
     {
         yield 'no TOML' => ["[limits]\ncore = ", 'line 2, column 8', ''];
-        yield 'another section' => ["[limit]\n", 'line 1, column 2', 'expected [limits], found "limit"'];
+        yield 'another section' => ["[limit]\n", 'line 1, column 2', 'expected [limits] or [gate], found "limit"'];
         yield 'no spec' => ["[limits]\ncore = \"5\"", 'line 2, column 8', '"per"'];
         yield 'a number' => ["[limits]\n\ncore = 5", 'line 3, column 8', 'a spec'];
         yield 'no name' => ["[limits]\n1st = \"5/m\"", 'line 2, column 1', 'not starting with a digit'];
         yield 'no option' => [
-            "[limits]\ncore = { spek = \"5/m\" }", 'line 2, column 10', 'expected spec, dry_run, on_failure',
+            "[limits]\ncore = { spek = \"5/m\" }", 'line 2, column 10', 'expected spec, dry_run, leased, on_failure',
         ];
         yield 'no policy' => [
             "[limits]\ncore = { spec = \"5/m\", on_failure = \"open\" }", 'line 2, column 37', '"deny"',
@@ -108,6 +108,21 @@ final class PoliciesTest extends TestCase
         self::assertSame(
             'Sluice\Limiter::allow(): Argument #2 ($limit) must be a spec, which starts with a digit, or one of the'
                 . " policies core, ordinary of {$this->dir->file('sluice.toml')}; \"coer\" given",
+            $seen->json(),
+        );
+    }
+
+    public function testAFileWithoutPoliciesSaysSo(): void
+    {
+        $seen = $this->with("[limits]\n", <<<'PHP'
+            try {
+                (new Sluice\Limiter())->allow('k', 'core');
+            } catch (ValueError $error) {
+                echo json_encode($error->getMessage());
+            }
+            PHP);
+        self::assertStringEndsWith(
+            "or a policy, and {$this->dir->file('sluice.toml')} has none; \"core\" given",
             $seen->json(),
         );
     }

@@ -8,6 +8,7 @@ use Sluice\DeniedException;
 use Sluice\Limit;
 use Sluice\Limiter;
 use Sluice\Tests\Support\PhpProcess;
+use Sluice\Tests\Support\RedisServer;
 use Sluice\Tests\Support\Stores;
 use Sluice\Tests\Support\TestCase;
 
@@ -94,6 +95,28 @@ final class RunTest extends TestCase
             try {
                 $limiter->run('k', '1 concurrent', fn () => null, maxWait: 100.0);
             } catch (Sluice\DeniedException) {
+                echo '"denied"';
+            }
+            PHP);
+        self::assertSame('denied', $seen->json());
+    }
+
+    public function testASignalThatCutsNoSleepShortEndsTheWaitAsWell(): void
+    {
+        $server = RedisServer::start();
+        $seen = PhpProcess::with()->loading('igbinary', 'redis')->code(<<<PHP
+            pcntl_async_signals(true);
+            pcntl_signal(SIGALRM, fn () => null);
+            \$limiter = new Sluice\\Limiter('{$server->dsn()}');
+            \$limiter->acquire('k', '1 concurrent');
+            // It comes while Redis is being asked.
+            \$redis = new Redis();
+            \$redis->connect('{$server->socket()}');
+            \$redis->rawCommand('CLIENT', 'PAUSE', '1500', 'ALL');
+            pcntl_alarm(1);
+            try {
+                \$limiter->run('k', '1 concurrent', fn () => null, maxWait: 100.0);
+            } catch (Sluice\\DeniedException) {
                 echo '"denied"';
             }
             PHP);

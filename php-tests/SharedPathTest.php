@@ -82,7 +82,7 @@ final class SharedPathTest extends TestCase
     {
         $this->process()->code(self::TAKE);
         self::assertSame(0, fileperms($this->dir->file('table')) & 0o007);
-        self::assertSame(1292 << 10, filesize($this->dir->file('table')));
+        self::assertSame(1572 << 10, filesize($this->dir->file('table')));
     }
 
     /** @dataProvider unusablePaths */

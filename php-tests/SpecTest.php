@@ -72,7 +72,7 @@ final class SpecTest extends TestCase
         yield 'no unit' => ['60/fortnight', 4, 'found "fortnight"'];
         yield 'no shape' => ['60/m bursts 5', 6, 'found "bursts"'];
         yield 'no capacity' => ['60/m burst', 11, 'expected a capacity, found the end'];
-        yield 'too much' => ['60/m burst 5 6', 14, 'expected the end, found "6"'];
+        yield 'too much' => ['60/m burst 5 6', 14, 'expected "leased" or the end, found "6"'];
         yield 'a month without a zone' => ['5/month', 8, 'time zone'];
         yield 'no such zone' => ['5/day Mars/Olympus', 7, 'Mars/Olympus'];
         yield 'half a request' => ['0.5/m', 1, 'expected a whole number, found 0.5'];

@@ -94,6 +94,8 @@ final class StoreTest extends TestCase
         $store = Store::redis($server->dsn('db=2'));
         $expected = [
             'dsn' => $server->shownDsn(2),
+            'topology' => 'standalone',
+            'node' => preg_replace('~^unix://|\?.*~', '', $server->shownDsn(2)),
             'connected' => false,
             'connections' => 0,
             'calls' => 0,
@@ -103,12 +105,12 @@ final class StoreTest extends TestCase
         self::assertSame('redis', $store->status()['store']);
         self::assertSame($expected, $store->status()['redis']);
 
-        (new TokenBucketLimiter($store))->allow('k', 1, 1);
+        (new TokenBucketLimiter($store))->allow('k', 5, 1);
         $expected = array_replace($expected, ['connected' => true, 'connections' => 1, 'calls' => 1]);
         self::assertSame($expected, $store->status()['redis']);
 
         $server->stop();
-        (new TokenBucketLimiter($store))->allow('k', 1, 1);
+        (new TokenBucketLimiter($store))->allow('k', 5, 1);
         $status = $store->status();
         self::assertFalse($status['redis']['connected']);
         self::assertSame([2, 1], [$status['redis']['calls'], $status['redis']['faults']]);

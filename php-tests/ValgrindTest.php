@@ -30,7 +30,20 @@ final class ValgrindTest extends TestCase
             array_filter(explode(':', getenv('PATH')), fn (string $dir) => is_executable("{$dir}/valgrind")),
             'valgrind is not installed; it is a package of that name in Debian',
         );
-        return PhpProcess::with()
+        $dir = TempDir::make();
+        $config = $dir->write('sluice.toml', <<<'TOML'
+            [gate]
+            deny = { path = "/denied" }
+            [[gate.rule]]
+            name = "few"
+            path = "/few/**"
+            key = ["ip", "cookie:a", "query:b"]
+            limit = ["2/h", "2 concurrent"]
+            [[gate.rule]]
+            name = "all"
+            limit = "100/h"
+            TOML);
+        return PhpProcess::with(['sluice.config' => $config, 'error_log' => $dir->file('log')])
             // PHP's own pools hide what is lost in them.
             ->inEnvironment(['USE_ZEND_ALLOC' => '0'])
             ->under(

@@ -4,15 +4,7 @@ declare(strict_types=1);
 
 // Runs before any test: `php -d extension=$SLUICE_SO /usr/bin/phpunit`.
 
-spl_autoload_register(static function (string $class): void {
-    $prefix = 'Sluice\\Tests\\';
-    if (str_starts_with($class, $prefix)) {
-        $path = __DIR__ . '/' . strtr(substr($class, strlen($prefix)), '\\', '/') . '.php';
-        if (is_file($path)) {
-            require $path;
-        }
-    }
-});
+require __DIR__ . '/autoload.php';
 
 // The tests start children with the extension at this path. Should PHPUnit
 // itself run with another build, half of them would test that one.

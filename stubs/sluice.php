@@ -53,9 +53,11 @@ namespace Sluice {
          *
          * - `null`: the one of php.ini's `sluice.store`, which is this host's
          *   shared memory unless it names a Redis.
-         * - a DSN: `redis://[user[:password]@]host[:port][/db]` or
-         *   `unix:///path[?db=n]`, with the options of {@see Store::redis()} as
-         *   a query. Nothing is connected before the first call.
+         * - a DSN: `redis://[user[:password]@]host[:port][/db]`,
+         *   `unix:///path[?db=n]`, `redis+sentinel://host,host/master` or
+         *   `redis+cluster://host,host`, with `rediss` for TLS and with the
+         *   options of {@see Store::redis()} as a query. Nothing is connected
+         *   before the first call.
          * - a connected `\Redis` object: its server, login, database and key
          *   prefix are taken over. Its socket stays its own.
          * - a {@see Store}.
@@ -307,7 +309,7 @@ namespace Sluice {
      * call to call and apply to what was counted before. A limit cannot be
      * cloned or serialized.
      */
-    final class Limit
+    final class Limit implements \Stringable
     {
         /** Limits are made by the static methods. */
         private function __construct()
@@ -356,10 +358,16 @@ namespace Sluice {
          *                          refuses everything
          * @param int|float $window its length in seconds, from 0.000001 to
          *                          31 622 400 (366 days)
+         * @param bool $asOpened    true if a window keeps the length of the call
+         *                          that opened it. Then windows of all lengths
+         *                          are one count, and another length applies
+         *                          from the next window on: for callers that
+         *                          know the length where they count, and not
+         *                          where they look. Specs have no word for it.
          *
          * @throws \ValueError if a number is out of its range
          */
-        public static function fixedWindow(int $limit, int|float $window): Limit
+        public static function fixedWindow(int $limit, int|float $window, bool $asOpened = false): Limit
         {
         }
 
@@ -486,7 +494,7 @@ namespace Sluice {
          *
          * - `60/m`, `10 per 5 minutes`: sliding window
          * - `60 per minute fixed`: fixed window
-         * - `20/s burst 100`: token bucket
+         * - `20/s burst 100`: token bucket; with `leased` behind it, {@see leased()}
          * - `5/s queue 50`: leaky bucket
          * - `1000 per day Asia/Shanghai`: quota; hour, day, week or month, and an
          *   IANA time zone
@@ -581,6 +589,27 @@ namespace Sluice {
         }
 
         /**
+         * This token bucket, of which each host may take tokens ahead from
+         * Redis, to give them out without asking.
+         *
+         * It pays for keys that are asked for many times a second: one call to
+         * Redis then serves many requests. Never more is given out than Redis
+         * was charged for; tokens that a host has not used after a tenth of a
+         * second are lost. A decision made this way has
+         * {@see Source::Lease}. In shared memory it makes no difference.
+         *
+         * ```php
+         * $limiter->allow('api', Limit::tokenBucket(5000, 2000)->leased());
+         * $limiter->allow('api', '2000/s burst 5000 leased');
+         * ```
+         *
+         * @throws \ValueError if it is no token bucket
+         */
+        public function leased(): Limit
+        {
+        }
+
+        /**
          * This limit, with an answer of its own while Redis cannot be asked, in
          * the place of `sluice.on_failure`.
          *
@@ -597,6 +626,20 @@ namespace Sluice {
          * @throws \ValueError if the share is out of its range
          */
         public function onFailure(Failure $failure, float $share = 1.0): Limit
+        {
+        }
+
+        /**
+         * The limit as a spec, such as `"20/s burst 100"`, that {@see parse()}
+         * reads as the same limit; `"none"` and `"deny"` for those two.
+         *
+         * ```php
+         * echo Limit::tokenBucket(20, 10, per: 60);   // 10/m burst 20
+         * ```
+         *
+         * Key, cost, name, dry run and failure policy are not part of it.
+         */
+        public function __toString(): string
         {
         }
     }
@@ -1173,6 +1216,164 @@ namespace Sluice {
     }
 
     /**
+     * The gate: rules of the file that `sluice.config` names, applied before any
+     * PHP code of a request is compiled.
+     *
+     * Under php-fpm, CGI, Apache and `php -S` a refused request never reaches a
+     * script, and nothing needs to be called; a script can ask here what the gate
+     * found about the request that it serves. Servers that run many requests in
+     * one script (FrankenPHP, RoadRunner, Octane, Swoole) call
+     * {@see Gate::check()} for each. All methods are static.
+     */
+    final class Gate
+    {
+        /** There is nothing to make: the gate is one for all. */
+        private function __construct()
+        {
+        }
+
+        /**
+         * The rule that speaks for this request.
+         *
+         * Of several rules that let it through, the one with the least left; of
+         * those that refuse it, the one with the longest wait. A request on one
+         * of the lists has `allow` or `deny` here.
+         *
+         * ```php
+         * $log->info('served', ['rule' => Gate::rule()]);
+         * ```
+         *
+         * @return ?string the rule's name; null if no rule is about this request
+         */
+        public static function rule(): ?string
+        {
+        }
+
+        /**
+         * What the limits of all rules about this request decided together.
+         *
+         * The same object at each call. `parts` has a decision per limit where
+         * there are several. {@see Limiter::refund()} gives back what it took, for
+         * an answer that came from a cache, for instance.
+         *
+         * ```php
+         * foreach (Gate::decision()?->headers() ?? [] as $name => $value) {
+         *     header("$name: $value");
+         * }
+         * ```
+         *
+         * @return ?Decision null if no limit was asked
+         */
+        public static function decision(): ?Decision
+        {
+        }
+
+        /**
+         * The response to this request, if it is refused, as the rule says it is.
+         *
+         * ```php
+         * if ($answer = Gate::answer()) {
+         *     return new Response($answer['status'], $answer['headers'], $answer['body']);
+         * }
+         * ```
+         *
+         * @return ?array{status: int, headers: array<string, string>, body: string}
+         *         null if the request goes on
+         */
+        public static function answer(): ?array
+        {
+        }
+
+        /**
+         * Asks the gate about a request: for servers that run many requests in
+         * one script.
+         *
+         * It ends the request before, as {@see Gate::finish()} does, and decides
+         * about this one. Permits that it takes are held until `finish()`, until
+         * the next call, or until the server ends the request.
+         *
+         * Without an argument, where the gate judged this request before PHP ran
+         * (php-fpm, CGI, Apache, `php -S`), nothing is asked again.
+         *
+         * ```php
+         * while ($request = $worker->waitRequest()) {
+         *     try {
+         *         if (Gate::check($request->getServerParams())) {
+         *             $worker->respond(...Gate::answer());
+         *         } else {
+         *             $worker->respond($app->handle($request));
+         *         }
+         *     } finally {
+         *         Gate::finish();
+         *     }
+         * }
+         * ```
+         *
+         * @param ?array<string, mixed> $server variables by the names that they
+         *        have in `$_SERVER`: `REQUEST_METHOD`, `REQUEST_URI`, `REMOTE_ADDR`,
+         *        `HTTP_HOST`, `HTTP_…` for each header, `QUERY_STRING`; values that
+         *        are no strings are left out. null: `$_SERVER`
+         *
+         * @return ?Decision the refusal; null if the request may go on
+         */
+        public static function check(?array $server = null): ?Decision
+        {
+        }
+
+        /**
+         * Ends the request that {@see Gate::check()} began: its permits are given
+         * back, and it is forgotten.
+         *
+         * Without one it does nothing. What `php-fpm` and its like serve ends by
+         * itself.
+         *
+         * ```php
+         * Gate::finish();
+         * ```
+         */
+        public static function finish(): void
+        {
+        }
+
+        /**
+         * What the gate has done since the start, over all workers of this server.
+         *
+         * ```php
+         * $refused = Gate::status()['refused'];
+         * ```
+         *
+         * @return array{
+         *     installed: bool, rules: list<string>, allowed: int, refused: int,
+         *     observed: int, allowListed: int, denyListed: int, failed: int
+         * } whether requests are judged before PHP runs; the rules in force; and how
+         *   many requests rules let through, refused, and would have refused
+         *   (`dry_run`, `observe`), how many were on the lists, and how many were
+         *   refused as the store could not be asked
+         */
+        public static function status(): array
+        {
+        }
+
+        /**
+         * Reads a file as `sluice.config` would be read, and says what is wrong.
+         *
+         * ```php
+         * foreach (Gate::validate('/etc/php/sluice.toml') as $message) {
+         *     fwrite(STDERR, $message . PHP_EOL);
+         * }
+         * ```
+         *
+         * @param string $file its path
+         *
+         * @return list<string> messages with line, column and what was expected; none
+         *                      if the file is fine
+         */
+        public static function validate(string $file): array
+        {
+        }
+    }
+
+    /**
      * Where state lives: shared memory, Redis, or this process alone.
      *
      * Pass one to a limiter to choose its store, or put a fake in the default's
@@ -1214,16 +1415,21 @@ namespace Sluice {
          * ]);
          * ```
          *
-         * @param string $dsn     `redis://[user[:password]@]host[:port][/db]` or
-         *                        `unix:///path`; options may follow as a query
+         * @param string $dsn     `redis://[user[:password]@]host[:port][/db]`,
+         *                        `unix:///path`, `redis+sentinel://host,host/master`
+         *                        or `redis+cluster://host,host`, with `rediss`
+         *                        for TLS; options may follow as a query
          * @param array{
          *     db?: int|string, user?: string, password?: string, prefix?: string,
-         *     timeout?: string|int|float, connect_timeout?: string|int|float
+         *     timeout?: string|int|float, connect_timeout?: string|int|float,
+         *     sentinel_user?: string, sentinel_password?: string,
+         *     ca?: string, cert?: string, key?: string, server_name?: string,
+         *     verify?: 'yes'|'no'
          * } $options the same options, set apart; they win over the DSN's.
          *            A time is text such as `50ms`, `1s`, or a number of
          *            seconds, from 1 ms to 60 s.
          *
-         * @throws ConfigException if the DSN or an option is wrong; the message
+         * @throws ConfigException if the DSN, an option or a file of TLS is wrong; the message
          *                         never repeats a password
          */
         public static function redis(
@@ -1292,7 +1498,10 @@ namespace Sluice {
          * `store` is `shared-memory`, `redis` or `memory`. A Redis has its own
          * section, without the password, and that of the shared memory it falls
          * back on. Counts of connections, calls and faults are those of this
-         * worker.
+         * worker, and so are those of requests that were refused by the near
+         * state and allowed by a lease. The breaker is that of the host:
+         * `faults` in a row, how often it has `opened`, and while it is open
+         * the seconds until somebody may see whether Redis is back.
          *
          * ```php
          * $used = Store::sharedMemory()->status()['sharedMemory'];
@@ -1301,7 +1510,10 @@ namespace Sluice {
          *
          * @return array{
          *     store: string,
-         *     redis?: array{dsn: string, connected: bool, connections: int, calls: int, faults: int, lastFault: ?string},
+         *     redis?: array{dsn: string, topology: 'standalone'|'sentinel'|'cluster', node: ?string, connected: bool, connections: int, calls: int, faults: int, lastFault: ?string},
+         *     breaker?: array{open: bool, faults: int, opened: int, probeIn: ?float},
+         *     near?: array{seconds: float, refused: int},
+         *     leases?: array{allowed: int},
          *     sharedMemory?: array{size: int, slots: int, live: int, evictions: int, path: ?string},
          *     keys?: int
          * }
@@ -1413,6 +1625,98 @@ namespace Sluice {
      */
     class StoreException extends \RuntimeException implements Exception
     {
+    }
+
+    /**
+     * A set of networks, IPv4 and IPv6, as the gate reads them.
+     *
+     * ```php
+     * $inside = new Networks(['10.0.0.0/8', '2001:db8::/32', '192.0.2.7']);
+     * $inside->find('10.1.2.3');    // "10.0.0.0/8"
+     * $inside->find('8.8.8.8');     // null
+     * ```
+     *
+     * An IPv4 address in the clothes of IPv6 (`::ffff:10.1.2.3`) is IPv4. A set
+     * cannot be cloned or serialized.
+     */
+    final class Networks
+    {
+        /**
+         * A set of these networks.
+         *
+         * @param list<string> $networks addresses and networks in CIDR notation
+         *
+         * @throws \ValueError for what is neither
+         */
+        public function __construct(array $networks)
+        {
+        }
+
+        /** The first network that has this address in it, as it was given; null for none. */
+        public function find(string $address): ?string
+        {
+        }
+    }
+
+    /**
+     * Who is at the other end, where proxies stand in between: as the gate finds
+     * the client.
+     *
+     * Anybody may write `X-Forwarded-For`; each honest proxy adds the address
+     * that it was asked from at the right. So the list is walked from the right,
+     * over the proxies that are known, and the first that is not one of them is
+     * the client.
+     *
+     * ```php
+     * $address = new ClientAddress(['10.0.0.0/8']);
+     * $address->of('10.0.0.1', '6.6.6.6, 203.0.113.9, 10.0.0.7');   // "203.0.113.9"
+     * ```
+     *
+     * An object may serve for life: it holds nothing of a request. It cannot be
+     * cloned or serialized.
+     */
+    final class ClientAddress
+    {
+        /**
+         * Finds clients behind these proxies.
+         *
+         * @param list<string> $trustedProxies addresses and networks of the proxies
+         *                                     in front, and `unix` for those on a
+         *                                     Unix socket; without any, no header
+         *                                     is believed
+         *
+         * @throws \ValueError for what is none of these
+         */
+        public function __construct(array $trustedProxies = [])
+        {
+        }
+
+        /**
+         * The client's address.
+         *
+         * @param string $remote       who holds the connection: `REMOTE_ADDR`
+         * @param string $forwardedFor `X-Forwarded-For`, its lines joined by commas
+         *
+         * @return string an address in its shortest form; `$remote` as it is where
+         *                that is no address
+         */
+        public function of(string $remote, string $forwardedFor = ''): string
+        {
+        }
+
+        /**
+         * What counts as one client: an IPv4 address by itself, an IPv6 address
+         * with its /64, which one subscriber has to himself.
+         *
+         * ```php
+         * ClientAddress::network('2001:db8::1:2:3:4');   // "2001:db8::/64"
+         * ```
+         *
+         * @return string `$address` as it is where that is no address
+         */
+        public static function network(string $address): string
+        {
+        }
     }
 
     /**

@@ -136,4 +136,16 @@ fixed_window_limit('k', 3);
 ob_start();
 phpinfo(INFO_MODULES);
 ob_end_clean();
+// The gate, as a call.
+ini_set('sluice.mode', 'enforce');
+foreach (['/', '/few/a?b=1', '/few/../few/%61', '/few/a?b=1', '/few/a?b=1', '/denied', '/few;x/' . str_repeat('y', 100_000)] as $uri) {
+    $denied = Sluice\Gate::check([
+        'REQUEST_URI' => $uri, 'REMOTE_ADDR' => '203.0.113.7', 'HTTP_COOKIE' => 'a=1', 'REMOTE_PORT' => 5,
+    ]);
+    json_encode([$denied, Sluice\Gate::decision(), Sluice\Gate::rule(), Sluice\Gate::answer()]);
+}
+Sluice\Gate::finish();
+Sluice\Gate::check();
+json_encode([Sluice\Gate::status(), Sluice\Gate::validate(__FILE__), Sluice\Gate::validate(ini_get('sluice.config'))]);
+
 echo 'did it all';

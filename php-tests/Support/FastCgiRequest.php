@@ -17,28 +17,39 @@ final class FastCgiRequest
     /** @var resource */
     private $socket;
 
-    /** @param array<string, string|int> $query */
-    public function __construct(string $listen, string $script, array $query)
-    {
-        $socket = stream_socket_client("unix://{$listen}", $code, $message, 10);
-        if ($socket === false) {
-            throw new \RuntimeException("cannot connect to php-fpm: {$message}");
-        }
-        stream_set_timeout($socket, 60);
-        $this->socket = $socket;
+    /**
+     * @param array<string, string|int>    $query
+     * @param array<string, string|null>   $params more of what a web server sends, or
+     *                                     null for what it does not
+     * @param ?FastCgiConnection           $connection one to use, and to keep open
+     */
+    public function __construct(
+        string $listen,
+        string $script,
+        array $query,
+        array $params = [],
+        string $body = '',
+        private readonly ?FastCgiConnection $connection = null,
+    ) {
+        $this->socket = $connection?->socket ?? FastCgiConnection::open($listen);
         $query = http_build_query($query);
-        $params = [
+        $params = array_filter($params + [
             'SCRIPT_FILENAME' => $script,
             'REQUEST_METHOD' => 'GET',
             'REQUEST_URI' => '/' . basename($script) . "?{$query}",
             'QUERY_STRING' => $query,
             'SERVER_PROTOCOL' => 'HTTP/1.1',
-        ];
-        // Role 1 is a responder; no flags: the connection ends with the answer.
-        $this->send(self::BEGIN, pack('nCx5', 1, 0));
+        ] + ($body === '' ? [] : ['CONTENT_LENGTH' => (string) strlen($body)]), is_string(...));
+        // Role 1 is a responder; without the flag 1 the connection ends with the answer.
+        $this->send(self::BEGIN, pack('nCx5', 1, $connection === null ? 0 : 1));
         $this->send(self::PARAMS, implode('', array_map(self::pair(...), array_keys($params), $params)));
         $this->send(self::PARAMS, '');
-        $this->send(self::STDIN, '');
+        foreach (str_split($body, 32_000) as $part) {
+            $this->send(self::STDIN, $part);
+        }
+        if ($body !== '') {
+            $this->send(self::STDIN, '');
+        }
     }
 
     /** Waits for the answer. */
@@ -53,7 +64,9 @@ final class FastCgiRequest
                 $streams[$header['type']] .= $contents;
             }
         } while ($header['type'] !== self::END);
-        fclose($this->socket);
+        if ($this->connection === null) {
+            fclose($this->socket);
+        }
         if ($streams[self::STDERR] !== '') {
             throw new \RuntimeException("PHP said: {$streams[self::STDERR]}");
         }

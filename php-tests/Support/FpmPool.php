@@ -10,12 +10,17 @@ final class FpmPool implements Stoppable
     private readonly TempDir $dir;
     private readonly Process $process;
 
-    /** @param array<string, string> $ini directives for its php.ini */
-    private function __construct(int $workers, array $ini)
+    /**
+     * @param array<string, string> $ini directives for its php.ini
+     * @param array<string, string> $directives of the pool
+     * @param list<string> $extensions more to load than this one
+     */
+    private function __construct(int $workers, array $ini, array $directives, array $extensions)
     {
         $this->dir = TempDir::make();
         $lines = [
             'extension = ' . Extension::path(),
+            ...array_map(static fn (string $name): string => "extension = {$name}", $extensions),
             // Compiled scripts are cached, as on a real server, however new.
             'zend_extension = opcache',
             'opcache.file_update_protection = 0',
@@ -25,6 +30,10 @@ final class FpmPool implements Stoppable
             $lines[] = "{$name} = \"{$value}\"";
         }
         $phpIni = $this->dir->write('php.ini', implode("\n", $lines));
+        $more = '';
+        foreach ($directives as $name => $value) {
+            $more .= "\n{$name} = {$value}";
+        }
         $isRoot = posix_geteuid() === 0;
         $config = $this->dir->write('fpm.conf', <<<INI
             [global]
@@ -34,7 +43,7 @@ final class FpmPool implements Stoppable
             pm = static
             pm.max_children = {$workers}
             catch_workers_output = yes
-            INI . ($isRoot ? "\nuser = root\ngroup = root\n" : "\n"));
+            INI . $more . ($isRoot ? "\nuser = root\ngroup = root\n" : "\n"));
         $this->process = new Process(
             [self::binary(), '--nodaemonize', '-c', $phpIni, '-y', $config, ...($isRoot ? ['-R'] : [])],
             $this->dir->file('output'),
@@ -43,10 +52,14 @@ final class FpmPool implements Stoppable
         );
     }
 
-    /** @param array<string, string> $ini */
-    public static function start(int $workers, array $ini = []): self
+    /**
+     * @param array<string, string> $ini directives for its php.ini
+     * @param array<string, string> $directives of the pool
+     * @param list<string> $extensions more to load than this one
+     */
+    public static function start(int $workers, array $ini = [], array $directives = [], array $extensions = []): self
     {
-        $pool = Running::add(new self($workers, $ini));
+        $pool = Running::add(new self($workers, $ini, $directives, $extensions));
         Wait::until('php-fpm listens', function () use ($pool): bool {
             if ($pool->process->hasEnded()) {
                 throw new \RuntimeException('php-fpm: ' . file_get_contents($pool->log()));

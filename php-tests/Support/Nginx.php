@@ -14,6 +14,7 @@ final class Nginx implements Stoppable
     {
         $this->dir = TempDir::make();
         $dir = $this->dir->path;
+        [$root, $entry] = [dirname($script), basename($script)];
         $user = posix_geteuid() === 0 ? 'user root;' : '';
         $config = $this->dir->write('nginx.conf', <<<CONF
             {$user}
@@ -29,6 +30,10 @@ final class Nginx implements Stoppable
                 proxy_temp_path {$dir}/proxy;
                 scgi_temp_path {$dir}/scgi;
                 uwsgi_temp_path {$dir}/uwsgi;
+                map \$http_x_test_address \$test_address {
+                    default \$http_x_test_address;
+                    ''     127.0.0.1;
+                }
                 server {
                     listen unix:{$this->listen()};
                     location / {
@@ -36,6 +41,15 @@ final class Nginx implements Stoppable
                         fastcgi_param SCRIPT_FILENAME {$script};
                         fastcgi_param REQUEST_METHOD \$request_method;
                         fastcgi_param QUERY_STRING \$query_string;
+                        fastcgi_param CONTENT_TYPE \$content_type;
+                        fastcgi_param CONTENT_LENGTH \$content_length;
+                        fastcgi_param SCRIPT_NAME /{$entry};
+                        fastcgi_param REQUEST_URI \$request_uri;
+                        fastcgi_param DOCUMENT_ROOT {$root};
+                        fastcgi_param SERVER_PROTOCOL \$server_protocol;
+                        fastcgi_param SERVER_NAME localhost;
+                        fastcgi_param SERVER_PORT 80;
+                        fastcgi_param REMOTE_ADDR \$test_address;
                     }
                 }
             }
@@ -62,8 +76,27 @@ final class Nginx implements Stoppable
 
     public function get(string $target): HttpResponse
     {
+        return $this->request('GET', $target);
+    }
+
+    /**
+     * @param array<string, string> $headers
+     * @param string $ip the address that the client seems to have
+     */
+    public function request(
+        string $method,
+        string $target,
+        array $headers = [],
+        string $body = '',
+        string $ip = '127.0.0.1',
+    ): HttpResponse {
+        $headers += ['Host' => 'localhost', 'X-Test-Address' => $ip];
+        if ($body !== '') {
+            $headers += ['Content-Length' => strlen($body), 'Content-Type' => 'application/x-www-form-urlencoded'];
+        }
+        $lines = array_map(static fn ($name, $value) => "{$name}: {$value}\r\n", array_keys($headers), $headers);
         $socket = stream_socket_client("unix://{$this->listen()}");
-        fwrite($socket, "GET {$target} HTTP/1.0\r\nHost: localhost\r\n\r\n");
+        fwrite($socket, "{$method} {$target} HTTP/1.0\r\n" . implode('', $lines) . "\r\n{$body}");
         return HttpResponse::parse(stream_get_contents($socket));
     }
 

@@ -41,7 +41,13 @@ final class PhpProcess
     /** Loads phpredis too, and what Debian's build of it needs. */
     public function loadingRedis(): self
     {
-        array_push($this->extensions, 'igbinary', 'redis');
+        return $this->loading('igbinary', 'redis');
+    }
+
+    /** Loads more extensions, in this order. */
+    public function loading(string ...$extensions): self
+    {
+        array_push($this->extensions, ...$extensions);
         return $this;
     }
 
@@ -95,17 +101,28 @@ final class PhpProcess
     public function run(string ...$arguments): PhpResult
     {
         $dir = TempDir::make();
-        $process = new Process(
-            [...$this->wrapper, PHP_BINARY, ...$this->options($dir), ...$arguments],
-            $dir->file('stdout'),
-            $dir->file('stderr'),
-            environment: $this->environment + ['PHP_INI_SCAN_DIR' => ''],
-        );
-        $exitCode = $process->wait(120);
+        $exitCode = $this->started($dir, $arguments)->wait(120);
         return new PhpResult(
             $exitCode,
             file_get_contents($dir->file('stdout')),
             file_get_contents($dir->file('stderr')),
+        );
+    }
+
+    /** Starts `php` with these arguments and does not wait for it. */
+    public function start(string ...$arguments): Process
+    {
+        return $this->started(TempDir::make(), $arguments);
+    }
+
+    /** @param array<string> $arguments */
+    private function started(TempDir $dir, array $arguments): Process
+    {
+        return new Process(
+            [...$this->wrapper, PHP_BINARY, ...$this->options($dir), ...$arguments],
+            $dir->file('stdout'),
+            $dir->file('stderr'),
+            environment: $this->environment + ['PHP_INI_SCAN_DIR' => ''],
         );
     }
 

@@ -23,6 +23,10 @@ final class PhpResult
                 "PHP ended with {$this->exitCode}\n{$this->stderr}\n{$this->stdout}",
             );
         }
-        return json_decode($this->stdout, true, flags: JSON_THROW_ON_ERROR);
+        try {
+            return json_decode($this->stdout, true, flags: JSON_THROW_ON_ERROR);
+        } catch (\JsonException $exception) {
+            throw new \RuntimeException("not JSON: {$this->stdout}", previous: $exception);
+        }
     }
 }

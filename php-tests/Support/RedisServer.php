@@ -168,7 +168,7 @@ final class RedisServer implements Stoppable
         return $client;
     }
 
-    private static function freePort(): int
+    public static function freePort(): int
     {
         $listener = stream_socket_server('tcp://127.0.0.1:0');
         $name = stream_socket_get_name($listener, false);

@@ -41,7 +41,7 @@ const fn directive(
     }
 }
 
-static DIRECTIVES: [Directive; 13] = [
+static DIRECTIVES: [Directive; 14] = [
     Directive {
         secret: true,
         ..directive(c"sluice.store", c"", PHP_INI_ALL, apply_store)
@@ -80,6 +80,13 @@ static DIRECTIVES: [Directive; 13] = [
     directive(c"sluice.local_share", c"1.0", PHP_INI_ALL, |text| {
         let share = factor(text, 1.0)?;
         set_hot(|hot| hot.on_failure.local_share = share);
+        Ok(())
+    }),
+    directive(c"sluice.near", c"1s", PHP_INI_ALL, |text| {
+        let near = parse_duration(text)
+            .filter(|near| *near <= LONGEST_NEAR)
+            .ok_or("must be a time from 0 to 60s, such as 1s; 0 turns the near state off")?;
+        set(|settings| settings.near = near);
         Ok(())
     }),
     directive(c"sluice.mode", c"enforce", PHP_INI_ALL, |text| {
@@ -131,10 +138,13 @@ static DIRECTIVES: [Directive; 13] = [
     }),
 ];
 
-static TABLE: IniEntryDefs<14> = IniEntryDefs::new(definitions());
+/// Longer than this nobody wants to go by what Redis said once.
+const LONGEST_NEAR: Micros = Micros(60_000_000);
 
-const fn definitions() -> [zend_ini_entry_def; 14] {
-    let mut entries = [const { IniEntryDef::end() }; 14];
+static TABLE: IniEntryDefs<15> = IniEntryDefs::new(definitions());
+
+const fn definitions() -> [zend_ini_entry_def; 15] {
+    let mut entries = [const { IniEntryDef::end() }; 15];
     let mut index = 0;
     while index < DIRECTIVES.len() {
         let directive = &DIRECTIVES[index];

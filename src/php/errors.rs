@@ -2,7 +2,7 @@
 
 use std::ffi::CString;
 
-use ext_php_rs::ffi::{zend_ce_error, zend_ce_throwable, zend_class_entry};
+use ext_php_rs::ffi::{zend_ce_error, zend_ce_throwable, zend_ce_value_error, zend_class_entry};
 
 use super::call::Thrown;
 use super::class::{Class, register_class, register_interface};
@@ -68,6 +68,12 @@ pub fn throw_value(number: usize, message: &str) -> Thrown {
     // SAFETY: a format with one string, and that string.
     unsafe { zend::zend_argument_value_error(number as u32, c"%s".as_ptr(), message.as_ptr()) };
     Thrown
+}
+
+/// The object itself is not what the call needs: a `ValueError`.
+pub fn throw_value_error(message: &str) -> Thrown {
+    // SAFETY: PHP's own class, constant after start.
+    throw(unsafe { zend_ce_value_error }, message)
 }
 
 /// A call that cannot be made on this object.

@@ -12,15 +12,18 @@
 
 mod alias;
 mod call;
+mod claims;
 mod class;
 mod directives;
 mod errors;
+mod gate;
 mod info;
 mod lifecycle;
 mod permits;
 mod policies;
 mod settings;
 mod signature;
+mod sleep;
 mod stores;
 mod surface;
 mod zend;
@@ -33,6 +36,7 @@ use lifecycle::startup;
 #[php(startup = "startup")]
 pub fn get_module(module: ModuleBuilder) -> ModuleBuilder {
     module
+        .request_startup_function(lifecycle::request_startup)
         .request_shutdown_function(lifecycle::request_shutdown)
         .info_function(info::print)
 }

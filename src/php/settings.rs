@@ -24,6 +24,8 @@ pub struct Settings {
     pub prefix: String,
     pub timeout: Micros,
     pub connect_timeout: Option<Micros>,
+    /// How long the near state is believed.
+    pub near: Micros,
     pub shm_size: usize,
     pub shm_path: String,
     pub headers: Headers,
@@ -49,6 +51,7 @@ impl Settings {
             prefix: String::new(),
             timeout: Micros(50_000),
             connect_timeout: None,
+            near: Micros(1_000_000),
             shm_size: 32 << 20,
             shm_path: String::new(),
             headers: Headers {
@@ -62,12 +65,10 @@ impl Settings {
 
     /// The time a call to Redis may take.
     pub fn budget(&self) -> Budget {
-        let timeout = Duration::from_micros(self.timeout.0);
+        let duration = |time: Micros| Duration::from_micros(time.0);
         Budget {
-            timeout,
-            connect: self
-                .connect_timeout
-                .map_or(timeout, |time| Duration::from_micros(time.0)),
+            timeout: duration(self.timeout),
+            connect: self.connect_timeout.map(duration),
         }
     }
 }

@@ -13,8 +13,8 @@ use std::sync::Arc;
 use once_cell::sync::OnceCell;
 
 use super::call::Thrown;
-use super::errors;
 use super::settings::{self, Settings};
+use super::{errors, zend};
 use crate::limit::{Key, Limit, Micros};
 use crate::store::clock::{Clock, ManualClock};
 use crate::store::memory::Memory;
@@ -215,14 +215,31 @@ pub fn unless_thrown<T>(result: Result<T, Fault>, otherwise: T) -> Result<T, Thr
 
 /// The worker's store for a DSN, by the settings of now.
 pub fn redis_at(text: &str) -> Result<Rc<AnyStore>, DsnError> {
-    let dsn = Dsn::parse(text)?;
-    Ok(redis(dsn, text))
+    redis(Dsn::parse(text)?, text)
 }
 
 /// The worker's store for a DSN with options that its text does not have.
-pub fn redis(dsn: Dsn, identity: &str) -> Rc<AnyStore> {
+///
+/// # Errors
+/// Where the DSN names files that are not what they should be.
+pub fn redis(dsn: Dsn, identity: &str) -> Result<Rc<AnyStore>, DsnError> {
     let settings = settings::get(Settings::clone);
-    WORKER.with_borrow_mut(|worker| worker.redis(dsn, identity, &settings))
+    let known = WORKER.with_borrow(|worker| worker.known(&name_of(identity, &settings)));
+    if let Some(store) = known {
+        return Ok(store);
+    }
+    dsn.check()?;
+    Ok(WORKER.with_borrow_mut(|worker| worker.redis(dsn, identity, &settings)))
+}
+
+/// Everything that makes one store of Redis differ from another.
+fn name_of(identity: &str, settings: &Settings) -> String {
+    format!(
+        "{identity}\0{}\0{:?}\0{:?}",
+        settings.prefix,
+        settings.budget(),
+        settings.near
+    )
 }
 
 impl Worker {
@@ -230,11 +247,22 @@ impl Worker {
         self.alone.get_or_insert_with(memory)
     }
 
+    fn known(&self, name: &str) -> Option<Rc<AnyStore>> {
+        let mut stores = self.redis.iter();
+        stores.find_map(|(known, store)| (known == name).then(|| Rc::clone(store)))
+    }
+
     fn redis(&mut self, mut dsn: Dsn, identity: &str, settings: &Settings) -> Rc<AnyStore> {
-        let budget = settings.budget();
-        let name = format!("{identity}\0{}\0{budget:?}", settings.prefix);
-        if let Some((_, store)) = self.redis.iter().find(|(known, _)| *known == name) {
-            return Rc::clone(store);
+        let name = name_of(identity, settings);
+        if let Some(store) = self.known(&name) {
+            return store;
+        }
+        if dsn.is_unverified() {
+            // To the log, once a worker; this calls nothing of PHP's.
+            zend::log(&format!(
+                "sluice: {dsn}: nobody looks at the server's certificate (verify=no), so whoever \
+                 is on the way can read the password and answer in its place"
+            ));
         }
         if self.redis.len() >= MOST_REDIS {
             self.redis.retain(|(_, store)| Rc::strong_count(store) > 1);
@@ -242,8 +270,11 @@ impl Worker {
         if dsn.prefix.is_none() {
             dsn.prefix = Some(settings.prefix.clone().into_bytes());
         }
-        let local = local_table().map(|shared| Box::new(shared) as Box<dyn Store>);
-        let tiered = Tiered::new(Redis::new(dsn, budget), local);
+        let redis = Redis::new(dsn, settings.budget());
+        let tiered = match TABLE.get() {
+            Some(table) => Tiered::on_host(redis, table, BootClock, settings.near),
+            None => Tiered::new(redis, None),
+        };
         let store = Rc::new(AnyStore::Redis(Box::new(tiered)));
         self.redis.push((name, Rc::clone(&store)));
         store
@@ -251,7 +282,9 @@ impl Worker {
 }
 
 fn local_table() -> Option<SharedMemory> {
-    Some(SharedMemory::new(Arc::clone(TABLE.get()?)))
+    let table = Arc::clone(TABLE.get()?);
+    let prefix = settings::get(|settings| settings.prefix.clone());
+    Some(SharedMemory::new(table).with_prefix(prefix.as_bytes()))
 }
 
 /// Puts a store in the default's place until [`restore`]. Its time stands

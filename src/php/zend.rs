@@ -92,8 +92,11 @@ unsafe extern "C" {
         exists: *mut bool,
     ) -> *const c_char;
     pub fn php_log_err_with_severity(message: *const c_char, severity: c_int);
+    pub fn php_check_open_basedir(path: *const c_char) -> c_int;
     pub fn cfg_get_entry(name: *const c_char, length: usize) -> *mut zval;
 
+    pub static mut zend_compile_file:
+        Option<unsafe extern "C" fn(*mut raw::zend_file_handle, c_int) -> *mut raw::zend_op_array>;
     pub static mut zend_autoload:
         Option<unsafe extern "C" fn(*mut zend_string, *mut zend_string) -> *mut zend_class_entry>;
     pub fn php_date_get_interface_ce() -> *mut zend_class_entry;

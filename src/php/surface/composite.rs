@@ -10,7 +10,7 @@ use super::target::{Asked, Target};
 use crate::limit::{Ask, Limit, Mode};
 use crate::php::call::{Call, Result, Thrown};
 use crate::php::{errors, settings};
-use crate::store::{Enforced, Store};
+use crate::store::{Enforced, Store, speaks_for_all};
 
 /// The most limits in one call: each is a part of one script on Redis.
 const MOST: usize = 32;
@@ -79,19 +79,8 @@ fn give_composite(
     asked: &[Asked<'_>],
     answers: &[Enforced],
 ) -> Result {
-    let refused = |enforced: &&Enforced| !enforced.answer.decision.allowed;
-    let allowed = !answers.iter().any(|enforced| refused(&enforced));
-    let speaks = if allowed {
-        (0..answers.len()).min_by_key(|index| answers[*index].answer.decision.remaining)
-    } else {
-        (0..answers.len())
-            .filter(|index| refused(&&answers[*index]))
-            .max_by_key(|index| {
-                let retry = answers[*index].answer.decision.retry_after;
-                retry.map_or(u64::MAX, |time| time.0)
-            })
-    }
-    .ok_or(Thrown)?;
+    let speaks = speaks_for_all(answers).ok_or(Thrown)?;
+    let allowed = answers[speaks].answer.decision.allowed;
 
     let mut parts = ZendHashTable::with_capacity(answers.len() as u32);
     let mut permit = None;

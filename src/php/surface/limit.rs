@@ -35,7 +35,17 @@ pub fn register() {
         &[
             function("__construct", construct, &[], Type::NONE).private(),
             function("tokenBucket", token_bucket, BUCKET, TYPE).for_class(),
-            function("fixedWindow", fixed_window, WINDOW, TYPE).for_class(),
+            function(
+                "fixedWindow",
+                fixed_window,
+                &[
+                    required("limit", Type::INT),
+                    required("window", Type::NUMBER),
+                    optional("asOpened", Type::BOOL, "false"),
+                ],
+                TYPE,
+            )
+            .for_class(),
             function("slidingWindow", sliding_window, WINDOW, TYPE).for_class(),
             function("leakyBucket", leaky_bucket, BUCKET, TYPE).for_class(),
             function(
@@ -79,6 +89,7 @@ pub fn register() {
                 &[optional("on", Type::BOOL, "true")],
                 TYPE,
             ),
+            function("leased", leased, &[], TYPE),
             function(
                 "onFailure",
                 on_failure,
@@ -88,6 +99,7 @@ pub fn register() {
                 ],
                 TYPE,
             ),
+            function("__toString", to_string, &[], Type::STRING),
         ],
         &[],
     );
@@ -108,7 +120,9 @@ handlers! {
     by = on_by;
     named = on_named;
     dry_run = on_dry_run;
+    leased = on_leased;
     on_failure = on_on_failure;
+    to_string = on_to_string;
 }
 
 fn on_construct(_: &mut Call<'_>) -> Result {
@@ -170,8 +184,15 @@ fn on_leaky_bucket(call: &mut Call<'_>) -> Result {
 }
 
 fn on_fixed_window(call: &mut Call<'_>) -> Result {
-    call.expect(2, 2)?;
-    let window = FixedWindow::new(call.long(1)?, call.number(2)?);
+    call.expect(2, 3)?;
+    let as_opened = call.has(3) && call.boolean(3)?;
+    let window = FixedWindow::new(call.long(1)?, call.number(2)?).map(|window| {
+        if as_opened {
+            window.as_opened()
+        } else {
+            window
+        }
+    });
     give_limit(call, window.map(Limit::FixedWindow), OF_WINDOW)
 }
 
@@ -289,6 +310,20 @@ fn on_dry_run(call: &mut Call<'_>) -> Result {
     changed(call, |description| description.dry_run = on)
 }
 
+fn on_leased(call: &mut Call<'_>) -> Result {
+    call.expect(0, 0)?;
+    let description = call.this::<Rc<Description>>()?;
+    let Limit::TokenBucket(bucket) = description.limit else {
+        return Err(errors::throw_value_error(&format!(
+            "only a token bucket can be leased, and this is a {}",
+            description.kind()
+        )));
+    };
+    changed(call, |description| {
+        description.limit = Limit::TokenBucket(bucket.leased());
+    })
+}
+
 fn on_on_failure(call: &mut Call<'_>) -> Result {
     call.expect(1, 2)?;
     let policy = object_of(call, 1)
@@ -312,4 +347,12 @@ fn object_of(call: &Call<'_>, number: usize) -> Option<*mut zend_object> {
         let value: &zval = &*call.argument(number);
         (u32::from(value.u1.v.type_) == IS_OBJECT).then_some(value.value.obj)
     }
+}
+
+fn on_to_string(call: &mut Call<'_>) -> Result {
+    call.expect(0, 0)?;
+    let text = call.this::<Rc<Description>>()?.limit.to_string();
+    call.result()
+        .set_string(&text, false)
+        .map_err(|_| errors::throw_error("out of memory"))
 }

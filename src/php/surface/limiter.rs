@@ -17,6 +17,7 @@ use crate::php::class::{
 };
 use crate::php::permits::HeldPermit;
 use crate::php::signature::{Function, Parameter, Type, function, optional, required, variadic};
+use crate::php::sleep::sleep;
 use crate::php::{errors, settings, stores, zend};
 use crate::store::{Enforced, Question, Store};
 
@@ -257,16 +258,6 @@ fn on_wait(call: &mut Call<'_>) -> Result {
             return Ok(());
         }
     }
-}
-
-/// Sleeps; `false` if a signal came.
-fn sleep(time: Duration) -> bool {
-    let time = libc::timespec {
-        tv_sec: time.as_secs() as libc::time_t,
-        tv_nsec: libc::c_long::from(time.subsec_nanos()),
-    };
-    // SAFETY: a valid time, and no wish to know what was left of it.
-    unsafe { libc::nanosleep(&raw const time, std::ptr::null_mut()) == 0 }
 }
 
 fn give_back(target: &Target, asked: &Asked<'_>, enforced: &Enforced) -> Result {

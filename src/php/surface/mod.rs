@@ -1,13 +1,16 @@
 //! What PHP code sees: one file per class.
 
+mod client_address;
 mod composite;
 mod decision;
 mod description;
 mod enums;
 pub mod fixed_window_limiter;
-mod headers;
+mod gate;
+pub mod headers;
 mod limit;
 mod limiter;
+mod networks;
 mod permit;
 mod store;
 mod target;
@@ -23,4 +26,7 @@ pub fn register() {
     limiter::register();
     token_bucket_limiter::register();
     fixed_window_limiter::register();
+    gate::register();
+    networks::register();
+    client_address::register();
 }

@@ -14,6 +14,7 @@ use crate::php::signature::{Type, function, optional, required};
 use crate::php::stores::AnyStore;
 use crate::php::{errors, stores, zend};
 use crate::store::redis::Dsn;
+use crate::store::tiered::BreakerStatus;
 use crate::store::{Status, Store};
 
 static CLASS: Class = Class::new();
@@ -116,7 +117,9 @@ fn on_redis(call: &mut Call<'_>) -> Result {
             identity.extend(["\0", &name, "\0", &value]);
         }
     }
-    give(call, stores::redis(dsn, &identity));
+    let store = stores::redis(dsn, &identity)
+        .map_err(|error| errors::throw_config(1, &format!("must be a DSN: {error}")))?;
+    give(call, store);
     Ok(())
 }
 
@@ -229,6 +232,15 @@ fn on_status(call: &mut Call<'_>) -> Result {
     Ok(())
 }
 
+fn breaker_array(breaker: &BreakerStatus) -> ext_php_rs::error::Result<ZBox<ZendHashTable>> {
+    let mut array = ZendHashTable::new();
+    array.insert("open", breaker.open)?;
+    array.insert("faults", i64::from(breaker.faults))?;
+    array.insert("opened", breaker.opened as i64)?;
+    array.insert("probeIn", breaker.probe_in.map(Micros::as_secs_f64))?;
+    Ok(array)
+}
+
 fn status_array(status: &Status) -> ext_php_rs::error::Result<ZBox<ZendHashTable>> {
     let mut array = ZendHashTable::new();
     array.insert(
@@ -242,12 +254,24 @@ fn status_array(status: &Status) -> ext_php_rs::error::Result<ZBox<ZendHashTable
     if let Some(redis) = &status.redis {
         let mut part = ZendHashTable::new();
         part.insert("dsn", redis.dsn.as_str())?;
+        part.insert("topology", redis.topology)?;
+        part.insert("node", redis.node.as_deref())?;
         part.insert("connected", redis.connected)?;
         part.insert("connections", redis.connections as i64)?;
         part.insert("calls", redis.calls as i64)?;
         part.insert("faults", redis.faults as i64)?;
         part.insert("lastFault", redis.last_fault.as_deref())?;
         array.insert("redis", part)?;
+    }
+    if let Some(tiers) = &status.tiers {
+        array.insert("breaker", breaker_array(&tiers.breaker)?)?;
+        let mut near = ZendHashTable::new();
+        near.insert("seconds", tiers.near.as_secs_f64())?;
+        near.insert("refused", tiers.near_refusals as i64)?;
+        array.insert("near", near)?;
+        let mut leases = ZendHashTable::new();
+        leases.insert("allowed", tiers.leased as i64)?;
+        array.insert("leases", leases)?;
     }
     if let Some(table) = &status.shared_memory {
         let mut part = ZendHashTable::new();

@@ -1,5 +1,6 @@
 //! The one argument of every limiter's constructor: which store it asks.
 
+use std::ffi::CStr;
 use std::rc::Rc;
 
 use ext_php_rs::ffi::{IS_OBJECT, zend_object, zval};
@@ -76,8 +77,20 @@ impl Target {
                 let handle = payload_of::<StoreHandle>(object).ok_or(Thrown)?;
                 return Ok(Some(Self::Own(Rc::clone(&handle.0))));
             }
-            if is_redis(object) {
+            if is_a(c"Redis", object) {
                 return of_phpredis(&*object).map(Self::Own).map(Some);
+            }
+            for (class, scheme) in CLIENTS_OF_MANY {
+                if is_a(class, object) {
+                    return Err(errors::throw_config(
+                        1,
+                        &format!(
+                            "must be a Redis object or a DSN, {} given, which does not tell how it \
+                             logs in; pass {scheme}",
+                            class.to_string_lossy()
+                        ),
+                    ));
+                }
             }
         }
         Ok(None)
@@ -221,17 +234,25 @@ pub fn cost(call: &Call<'_>, number: usize) -> Result<u64> {
     })
 }
 
-/// Whether this is a `\Redis` of phpredis, or a child of it.
-unsafe fn is_redis(object: *mut zend_object) -> bool {
+/// Clients of phpredis for more than one server, and what to use instead.
+const CLIENTS_OF_MANY: [(&CStr, &str); 3] = [
+    (c"RedisCluster", "redis+cluster://host,host"),
+    (c"RedisSentinel", "redis+sentinel://host,host/master"),
+    (c"RedisArray", "redis://host"),
+];
+
+/// Whether this is an object of a class of that name, or of a child of it.
+unsafe fn is_a(name: &CStr, object: *mut zend_object) -> bool {
     const NO_AUTOLOAD: u32 = 0x80;
     // SAFETY: looks up a class by name, in a request; the caller has a live
     // object.
     unsafe {
-        let name = zend::raw::ext_php_rs_zend_string_init(c"Redis".as_ptr(), 5, false);
-        let redis = zend::raw::zend_lookup_class_ex(name, std::ptr::null_mut(), NO_AUTOLOAD);
+        let length = name.to_bytes().len();
+        let name = zend::raw::ext_php_rs_zend_string_init(name.as_ptr(), length, false);
+        let class = zend::raw::zend_lookup_class_ex(name, std::ptr::null_mut(), NO_AUTOLOAD);
         zend::raw::ext_php_rs_zend_string_release(name);
-        !redis.is_null()
-            && ((*object).ce == redis || zend::instanceof_function_slow((*object).ce, redis))
+        !class.is_null()
+            && ((*object).ce == class || zend::instanceof_function_slow((*object).ce, class))
     }
 }
 
@@ -303,10 +324,13 @@ fn of_phpredis(object: &ZendObject) -> Result<Rc<AnyStore>> {
     dsn.prefix = Some(format!("{prefix}{ours}").into_bytes());
     let identity = format!(
         "{dsn}\0{prefix}\0{:?}\0{}",
-        dsn.user,
-        dsn.password.as_ref().map_or("", |secret| secret.reveal())
+        dsn.login.user,
+        dsn.login
+            .password
+            .as_ref()
+            .map_or("", |secret| secret.reveal())
     );
-    Ok(stores::redis(dsn, &identity))
+    stores::redis(dsn, &identity).map_err(|error| cannot(&error.to_string()))
 }
 
 fn set_login(dsn: &mut Dsn, user: Option<&str>, password: &str) {

@@ -100,6 +100,7 @@ fn bucket(capacity: i64, rate: Number) -> Result<Limit> {
     let bits = match rate {
         Number::Int(int) => int as u64,
         Number::Float(float) => float.to_bits(),
+        Number::Millionths(count) => count,
     };
     let mixed = (bits ^ capacity as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let slot = (mixed >> 61) as usize;
