@@ -1,0 +1,6 @@
+<?php
+
+return [
+    'alias' => ['throttle' => \Sluice\Think\Throttle::class],
+    'priority' => [],
+];

@@ -1,0 +1,34 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Sluice\Think\Command;
+
+use Sluice\Limit;
+
+/** One count that a key may have: a limit and the exact key. */
+final class Found
+{
+    /**
+     * @param string $name of the limit, empty for a spec
+     * @param string $route where it is asked, empty for any
+     * @param bool $isShared whether others spend from it too
+     */
+    public function __construct(
+        public readonly string $key,
+        public readonly Limit $limit,
+        public readonly string $name,
+        public readonly string $route = '',
+        public readonly bool $isShared = false,
+    ) {
+    }
+
+    /** Such as `login.1 (30/m) on user/login`. */
+    public function words(): string
+    {
+        $spec = (string) $this->limit;
+        return ($this->name === '' ? $spec : "{$this->name} ({$spec})")
+            . ($this->route === '' ? '' : " on {$this->route}")
+            . ($this->isShared ? ', shared with others' : '');
+    }
+}
