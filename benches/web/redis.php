@@ -1,0 +1,9 @@
+<?php
+
+// The same on Redis.
+[$capacity, $rate] = isset($_GET['refuse']) ? [1, 0.001] : [10_000_000, 1_000_000];
+if (!(new TokenBucketLimiter($_SERVER['BENCH_REDIS']))->allow(isset($_GET['refuse']) ? 'full' : 'open', $capacity, $rate)) {
+    http_response_code(429);
+    exit;
+}
+echo "ok";
