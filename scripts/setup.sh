@@ -5,13 +5,19 @@ set -euo pipefail
 
 build=(php8.2-cli php8.2-dev clang libclang-dev gcc)
 demo=("${build[@]}" php8.2-fpm nginx-light)
-test=("${build[@]}" php8.2-fpm nginx-light redis-server phpunit php8.2-redis valgrind)
-bench=("${test[@]}" php8.2-apcu redis-tools strace)
+test=("${build[@]}" php8.2-fpm nginx-light redis-server phpunit php-codesniffer php8.2-redis valgrind
+  php8.2-cgi apache2-bin libapache2-mod-php8.2
+  php8.2-curl php8.2-intl php8.2-mbstring php8.2-xml curl nodejs php-psr-log
+  php-laravel-framework php-guzzlehttp-guzzle php-nyholm-psr7 php-slim
+  php-symfony-framework-bundle php-symfony-lock php-symfony-rate-limiter
+  php-symfony-security-bundle php-symfony-yaml)
+bench=("${test[@]}" php8.2-apcu redis-tools strace wrk php-symfony-cache)
+incident=("${demo[@]}" gnuplot-nox)
 
 case "${1:-}" in
-build | demo | test | bench) declare -n wanted="$1" ;;
+build | demo | test | bench | incident) declare -n wanted="$1" ;;
 *)
-  echo "usage: $0 build|demo|test|bench" >&2
+  echo "usage: $0 build|demo|test|bench|incident" >&2
   exit 2
   ;;
 esac
@@ -26,6 +32,7 @@ for package in "${wanted[@]}"; do
   # Any package that provides it will do, nginx for nginx-light for one.
   case "$package" in
   nginx-light) command -v nginx >/dev/null || [ -x /usr/sbin/nginx ] || missing+=("$package") ;;
+  nodejs) command -v node >/dev/null || missing+=("$package") ;;
   *) dpkg-query -W -f='${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed ||
     missing+=("$package") ;;
   esac
