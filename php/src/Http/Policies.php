@@ -93,17 +93,21 @@ final class Policies
      * Two specs have no names, and on one key would be one limit with both
      * costs: all but the first go by their text.
      *
-     * @template T of array<Limit>
-     * @param T $limits of the policy
+     * @template K of array-key
+     * @param array<K, Limit> $limits of the policy
      * @param int $specs how many specs there were so far; counted on
-     * @return T
+     * @return array<K, Limit>
      */
     public function apart(string $policy, array $limits, int &$specs): array
     {
-        if (!$this->isSpec($policy) || $limits === [] || ++$specs === 1) {
+        if (!$this->isSpec($policy) || count($limits) === 0) {
             return $limits;
         }
-        return array_map(static fn (Limit $limit): Limit => $limit->named(self::nameOf($policy)), $limits);
+        $specs++;
+        foreach ($specs === 1 ? [] : $limits as $at => $limit) {
+            $limits[$at] = $limit->named(self::nameOf($policy));
+        }
+        return $limits;
     }
 
     /**
@@ -115,7 +119,7 @@ final class Policies
      */
     public static function nameOf(string $spec): string
     {
-        return substr('spec:' . preg_replace('~[^A-Za-z0-9._:/-]+~', '_', $spec), 0, 128);
+        return substr('spec:' . (string) preg_replace('~[^A-Za-z0-9._:/-]+~', '_', $spec), 0, 128);
     }
 
     /** Whether it is a spec and no name. */

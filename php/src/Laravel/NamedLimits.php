@@ -133,7 +133,8 @@ final class NamedLimits
             return [['limit' => $limit->named($name), 'by' => $own->by ?? Policies::BY_DEFAULT]];
         }
         $parts = $this->policies->parts((string) $own->limit);
-        if ($own->by === null) {
+        $by = $own->by;
+        if ($by === null) {
             return $parts;
         }
         // Actions that go by the same words share a count where they say the
@@ -141,7 +142,7 @@ final class NamedLimits
         $isSpec = $this->policies->isSpec((string) $own->limit);
         return array_map(static fn (array $part): array => [
             'limit' => $isSpec ? $part['limit']->named(Policies::nameOf((string) $own->limit)) : $part['limit'],
-            'by' => $own->by,
+            'by' => $by,
         ], $parts);
     }
 

@@ -50,7 +50,9 @@ final class LoginLimiter extends AbstractRequestRateLimiter
                 $limiter->refund($taken);
             }
         }
-        extension_loaded('sluice') && $this->account($request)->reset();
+        if (extension_loaded('sluice')) {
+            $this->account($request)->reset();
+        }
     }
 
     /** @return list<LimiterInterface> */

@@ -168,7 +168,7 @@ final class Engine
         $specs = $this->specs[$request] ?? 0;
         $limits = $this->policies->apart($policy, $this->policies->limits($policy, $facts), $specs);
         $this->specs[$request] = $specs;
-        return $limits;
+        return array_values($limits);
     }
 
     /** What limits go by. */

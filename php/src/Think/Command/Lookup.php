@@ -40,8 +40,9 @@ final class Lookup
     public function find(string $key, string $policy = ''): array
     {
         $found = [];
+        $specs = 0;
         foreach ($this->places() as [$settings, $route, $first]) {
-            $specs = $first ? 0 : $specs ?? 0;
+            $specs = $first ? 0 : $specs;
             try {
                 array_push($found, ...$this->at($settings, $route, $key, $policy, $specs));
             } catch (ValueError | InvalidArgumentException $mistake) {
