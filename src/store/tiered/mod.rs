@@ -369,8 +369,8 @@ impl<C: Clock> Store for Tiered<C> {
             Err(fault) => self.answer_without_redis(questions, fault),
         };
         if let (Some(host), true) = (&self.host, gave_back) {
-            for question in questions {
-                host.set_aside(host.spot(question), question.limit);
+            for (spot, question) in spots.iter().zip(questions) {
+                host.set_aside(*spot, question.limit);
             }
         }
         answers
