@@ -11,6 +11,7 @@ use Illuminate\Contracts\Container\Container;
 use Illuminate\Http\Request;
 use Illuminate\Routing\Route;
 use Sluice\Http\Facts;
+use Sluice\Http\Found;
 use Sluice\Http\Key;
 use Sluice\Http\Policies;
 use Sluice\Laravel\NamedLimits;

@@ -6,6 +6,7 @@ namespace Sluice\Laravel\Console;
 
 use Illuminate\Console\Command;
 use Sluice\Decision;
+use Sluice\Http\Found;
 use Sluice\Http\InWords;
 use Sluice\Limiter;
 

@@ -6,6 +6,7 @@ namespace Sluice\Think\Command;
 
 use RuntimeException;
 use Sluice\Extension;
+use Sluice\Http\Found;
 use Sluice\Think\Engine;
 use think\console\Command;
 use think\console\Input;

@@ -6,6 +6,7 @@ namespace Sluice\Think\Command;
 
 use InvalidArgumentException;
 use Sluice\Http\Facts;
+use Sluice\Http\Found;
 use Sluice\Http\Key;
 use Sluice\Http\Policies;
 use Sluice\Think\Attributes;
@@ -52,7 +53,7 @@ final class Lookup
         }
         $distinct = [];
         foreach ($found as $one) {
-            $distinct[Key::of($one->key, $one->name, (string) $one->limit)] ??= $one;
+            $distinct[Key::of($one->key, $one->policy, (string) $one->limit)] ??= $one;
         }
         if (preg_match('/^throttle\.attribute\.(\d+)$/D', $policy, $number) === 1) {
             return $this->ofAttribute((int) $number[1], $policy, $key);
@@ -95,7 +96,7 @@ final class Lookup
             $isMeant = $policy === '' || $policy === $name || str_starts_with($policy, "{$name}.");
             array_push($found, ...array_filter(
                 $ofIt,
-                static fn (Found $one): bool => $isMeant || $policy === $one->name,
+                static fn (Found $one): bool => $isMeant || $policy === $one->policy,
             ));
         }
         $rate = $policy === '' || $policy === $settings->limitName() ? $this->ofRate($settings, $key, $facts) : null;

@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-namespace Sluice\Laravel\Console;
+namespace Sluice\Http;
 
 use Sluice\Limit;
 
@@ -20,8 +20,8 @@ final class Found
         public readonly string $key,
         public readonly Limit $limit,
         public readonly string $policy,
-        public readonly string $route,
-        public readonly bool $isShared,
+        public readonly string $route = '',
+        public readonly bool $isShared = false,
     ) {
     }
 
